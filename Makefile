@@ -1,0 +1,103 @@
+# `make help` lists the targets. Every target that needs Python uses .venv, which
+# `make setup` builds from the locks in requirements/ and repairs when it is not whole.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help setup test test-newest lint bench lab lock clean
+
+# The first of these that runs and is new enough; PYTHON=… overrides it.
+PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+
+PY := .venv/bin/python
+READY := .venv/.ready
+
+# .ready is written last and names the folder it was built in. If the folder was copied or
+# moved, or the interpreter behind .venv is gone, it is removed here and .venv is built again.
+$(shell [ "$$(cat $(READY) 2>/dev/null)" = "$$(pwd -P)" ] && $(PY) -c '' 2>/dev/null || rm -f $(READY))
+
+# One thread in every library: the machine's cores go to processes.
+test test-newest bench: export OMP_NUM_THREADS := 1
+test test-newest bench: export OPENBLAS_NUM_THREADS := 1
+test test-newest bench: export MKL_NUM_THREADS := 1
+test test-newest bench: export NUMBA_NUM_THREADS := 1
+
+# $(call install,ARGUMENTS): uv is several times faster than pip, but it does not read pip's
+# configuration, so a machine whose index is set there needs pip.
+install = $(PY) -m uv pip install --quiet --python $(PY) $(1) || { \
+	echo "uv could not install this; trying pip, which also reads pip's configuration."; \
+	$(PY) -m pip install --quiet $(1); }
+
+new-venv = { "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	echo "heavybandit needs Python 3.11 or newer, and PYTHON='$(PYTHON)' is not: name one with make PYTHON=..." >&2; \
+	exit 1; }; } && \
+	echo "Building .venv with $(PYTHON)" && \
+	"$(PYTHON)" -m venv --clear .venv && \
+	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bootstrap.lock
+
+define lint-with
+	$(1) -m ruff check .
+	$(1) -m ruff format --check .
+	$(1) -m mypy
+endef
+
+help: ## Lists the targets.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+setup: $(READY) ## Builds .venv from the locks, or does nothing if it is up to date.
+
+# A .venv without .ready was left behind by an interrupted run: it is emptied, not trusted.
+$(READY): requirements/bootstrap.lock requirements/test.lock pyproject.toml
+	@[ -f $(READY) ] || { $(new-venv); }
+	@rm -f .venv/.ready .venv/.ready-*
+	@echo "Installing requirements/test.lock"
+	@$(call install,--require-hashes -r requirements/test.lock)
+	@$(call install,--no-deps --no-build-isolation -e .)
+	@pwd -P > $@
+
+.venv/.ready-%: requirements/%.lock $(READY)
+	@echo "Installing requirements/$*.lock"
+	@$(call install,--require-hashes -r requirements/$*.lock)
+	@touch $@
+
+test: setup ## Checks style and types, then runs all tests.
+	$(call lint-with,$(PY))
+	$(PY) -m pytest -n 2
+
+test-newest: ## Runs the same checks with the newest versions of everything, in .venv-newest.
+	@"$(PYTHON)" -m venv --clear .venv-newest
+	.venv-newest/bin/python -m pip install --quiet --upgrade pip
+	.venv-newest/bin/python -m pip install --quiet -e '.[test,cluster]'
+	.venv-newest/bin/python -m pip list
+	$(call lint-with,.venv-newest/bin/python)
+	.venv-newest/bin/python -m pytest -n 2
+
+lint: setup ## Checks style and types only.
+	$(call lint-with,$(PY))
+
+bench: setup .venv/.ready-bench ## Runs the benchmark.
+	$(PY) tests/benchmark.py
+
+lab: setup .venv/.ready-lab ## Opens JupyterLab on the notebooks, reachable from this machine only.
+	$(PY) -m jupyterlab --ip=127.0.0.1 notebooks
+
+# Resolves again within requirements/versions.in; packages not named there keep the version
+# of the existing lock while it still fits. No package host may enter a lock.
+COMPILE := $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-header --annotation-style line --no-emit-index-url --no-emit-find-links \
+	-c requirements/versions.in
+
+lock: ## Resolves all dependencies again and rewrites requirements/*.lock.
+	@[ -x .venv/bin/uv ] || { $(new-venv); }
+	$(COMPILE) requirements/bootstrap.in -o requirements/bootstrap.lock
+	$(COMPILE) pyproject.toml --extra test --extra cluster -o requirements/test.lock
+	$(COMPILE) -c requirements/test.lock pyproject.toml --extra lab -o requirements/lab.lock
+	$(COMPILE) -c requirements/test.lock -c requirements/lab.lock pyproject.toml --extra book \
+		-o requirements/book.lock
+	$(COMPILE) -c requirements/test.lock -c requirements/lab.lock -c requirements/book.lock \
+		pyproject.toml --extra bench -o requirements/bench.lock
+
+clean: ## Removes .venv, caches and everything else that was built.
+	rm -rf .venv .venv-newest .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf src/heavybandit.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

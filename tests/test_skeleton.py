@@ -1,0 +1,185 @@
+"""The project's frame: locks, environment, citation, versions and what CI calls."""
+
+import re
+import tomllib
+from importlib.metadata import version
+from itertools import product
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+LOCKS = ("bootstrap", "test", "lab", "book", "bench")
+EXTRAS_OF_LOCK = {
+    "test": ("test", "cluster"),
+    "lab": ("lab",),
+    "book": ("book",),
+    "bench": ("bench",),
+}
+HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
+MACHINES = [
+    {
+        "python_version": python,
+        "python_full_version": f"{python}.0",
+        "sys_platform": system,
+        "platform_system": {"linux": "Linux", "darwin": "Darwin"}[system],
+        "os_name": "posix",
+        "implementation_name": "cpython",
+        "platform_python_implementation": "CPython",
+    }
+    for python, system in product(("3.11", "3.12", "3.13", "3.14"), ("linux", "darwin"))
+]
+
+
+def lock_text(lock):
+    return (ROOT / "requirements" / f"{lock}.lock").read_text(encoding="utf-8")
+
+
+def entries(lock):
+    """The lock's logical lines, one a requirement, with its hashes."""
+    joined = lock_text(lock).replace("\\\n", " ")
+    return [
+        line for line in joined.splitlines() if line.strip() and not line.strip().startswith("#")
+    ]
+
+
+def requirements(lock):
+    return [Requirement(entry.split("--hash", 1)[0].strip()) for entry in entries(lock)]
+
+
+def pin(requirement):
+    """The version a requirement is pinned to, or None if it is not pinned to exactly one."""
+    specifiers = list(requirement.specifier)
+    if len(specifiers) != 1 or specifiers[0].operator != "==" or "*" in specifiers[0].version:
+        return None
+    return specifiers[0].version
+
+
+def pins(lock, machine):
+    """Package → version for what the lock installs on one machine; no package comes twice."""
+    applicable = [r for r in requirements(lock) if r.marker is None or r.marker.evaluate(machine)]
+    names = [canonicalize_name(r.name) for r in applicable]
+    assert len(names) == len(set(names)), f"{lock}.lock installs a package twice on {machine}"
+    return dict(zip(names, map(pin, applicable), strict=True))
+
+
+def declared(*extras):
+    """The direct dependencies in pyproject.toml: the core's and those of the extras named."""
+    lines = PROJECT["dependencies"] + [
+        line for extra in extras for line in PROJECT["optional-dependencies"][extra]
+    ]
+    return [Requirement(line) for line in lines]
+
+
+def citation():
+    return yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+
+
+def workflow_commands(job):
+    workflow = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))
+    return [step["run"] for step in workflow["jobs"][job]["steps"] if "run" in step]
+
+
+def test_every_lock_in_the_folder_is_checked_here():
+    assert {path.stem for path in (ROOT / "requirements").glob("*.lock")} == set(LOCKS)
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_every_locked_package_has_one_exact_version_and_a_hash(lock):
+    assert entries(lock)
+    assert [e for e in entries(lock) if not HASH.search(e)] == []
+    assert [str(r) for r in requirements(lock) if pin(r) is None] == []
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_no_lock_names_a_package_host_or_an_index_option(lock):
+    text = lock_text(lock)
+    options = {
+        option for entry in entries(lock) for option in re.findall(r"(?<!\S)-[a-z-]+", entry)
+    }
+    assert "://" not in text
+    assert " @ " not in text
+    assert options == {"--hash"}
+
+
+@pytest.mark.parametrize(
+    "machine", MACHINES, ids=lambda m: f"{m['sys_platform']}-{m['python_version']}"
+)
+def test_the_locks_agree_on_every_package_they_share(machine):
+    chosen = {}
+    for lock in LOCKS:
+        for name, locked in pins(lock, machine).items():
+            chosen.setdefault(name, {})[lock] = locked
+    assert {name: by for name, by in chosen.items() if len(set(by.values())) > 1} == {}
+
+
+@pytest.mark.parametrize("lock", EXTRAS_OF_LOCK)
+def test_each_lock_satisfies_the_lower_bounds_in_pyproject(lock):
+    for machine in MACHINES:
+        locked = pins(lock, machine)
+        for requirement in declared(*EXTRAS_OF_LOCK[lock]):
+            name = canonicalize_name(requirement.name)
+            assert name in locked, f"{name} is not in {lock}.lock"
+            assert locked[name] in requirement.specifier, f"{lock}.lock breaks {requirement}"
+
+
+def test_every_dependency_in_pyproject_has_a_lower_bound_and_no_pin():
+    for requirement in declared(*PROJECT["optional-dependencies"]):
+        assert [s.operator for s in requirement.specifier] == [">="], str(requirement)
+
+
+def test_environment_yml_pins_every_direct_dependency_as_the_locks_do():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    conda = [entry for entry in environment["dependencies"] if isinstance(entry, str)]
+    (through_pip,) = [e["pip"] for e in environment["dependencies"] if isinstance(e, dict)]
+    linux = next(m for m in MACHINES if m["python_version"] == "3.11")
+    locked = pins("test", linux) | pins("lab", linux)
+    direct = {canonicalize_name(r.name) for r in declared("test", "cluster", "lab")}
+
+    assert environment["name"] == PROJECT["name"]
+    assert environment["channels"] == ["conda-forge"]
+    assert conda == ["python=3.11", "pip"]
+    assert through_pip[-1] == "-e ."
+    given = [Requirement(line) for line in through_pip[:-1]]
+    assert {canonicalize_name(r.name): pin(r) for r in given} == {n: locked[n] for n in direct}
+    assert len(given) == len(direct)
+
+
+def test_the_citation_names_this_software_and_the_paper():
+    cff = citation()
+    assert cff["cff-version"] == "1.2.0"
+    assert "heavybandit" in cff["title"]
+    assert cff["message"]
+    (paper,) = cff["references"]
+    assert paper["type"] == "conference-paper"
+    assert paper["title"] == (
+        "Nearly Optimal Regret for Stochastic Linear Bandits with Heavy-Tailed Payoffs"
+    )
+    assert [f"{a['given-names']} {a['family-names']}" for a in paper["authors"]] == [
+        "Bo Xue",
+        "Guanghui Wang",
+        "Yimu Wang",
+        "Lijun Zhang",
+    ]
+    assert paper["year"] == 2020
+
+
+def test_the_installed_version_is_the_one_in_pyproject_and_in_the_citation():
+    assert version("heavybandit") == PROJECT["version"] == citation()["version"]
+
+
+def test_the_workflow_and_the_ci_script_both_run_make_test():
+    script = (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()
+    assert "make test" in workflow_commands("locked")
+    assert "make test" in script
+    assert "set -euo pipefail" in script
+
+
+def test_the_weekly_job_runs_the_checks_with_the_newest_versions():
+    assert "make test-newest" in workflow_commands("newest")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert re.search(r"^test-newest:", makefile, re.M)

@@ -1,0 +1,294 @@
+"""Closed forms against values worked out by hand, and the relations the paper's proofs use."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import lambertw
+
+from heavybandit import theory
+
+E2 = math.e**2  # a horizon with ln T = 2
+L8 = 4 * math.exp(-6)  # the δ for which L = ln(2·1·e²·2/δ) = 8 at T = e², K = 1
+THIRD = 1 / 3  # the ε with 1/(1+ε) = 3/4, ε/(1+ε) = 1/4 and growth t^{1/4}
+
+eps_values = st.floats(0.05, 1)
+v_values = st.floats(0.01, 100)
+delta_values = st.floats(1e-6, 0.5)
+horizons = st.floats(3, 1e12)
+arms = st.integers(1, 1000)
+dims = st.integers(1, 100)
+
+
+@pytest.mark.parametrize(
+    ("value", "by_hand"),
+    [
+        (theory.growth(16.0, THIRD), 2),
+        (theory.log_term(E2, 1, 0.5), 2 + math.log(8)),
+        (theory.log_term(E2, 1, L8), 8),
+        (theory.alpha_bmm(16.0, 16 / 12, THIRD), 8 * 2),
+        (theory.alpha_btc(16.0, E2, 1, 4, L8, THIRD), (16 / 3 + 8 + 4) * 2),
+        (theory.theorem1(E2, 1, 1, 3, L8, 1), 120 * 7 * 2 * 4 * math.e + 5 * 4 * math.e),
+        # T^{1/(1+ε)} = e^{1.5} and (12v)^{3/4} = 8
+        (
+            theory.theorem1(E2, 4, 1, 16 / 12, L8, THIRD),
+            120 * 9 * 2 * 8 * math.exp(1.5) + 20 * math.e,
+        ),
+        (theory.theorem2(E2, 4, 1, 4, L8, 1), (2 + 160 + 40 * (52 / 3) * 4) * math.e),
+        (
+            theory.theorem2(E2, 4, 1, 4, L8, THIRD),
+            162 * math.e + 40 * (52 / 3) * 4 * math.exp(1.5),
+        ),
+        (theory.theorem3(64.0, 17, 1), 4 * 8 / 32),
+        (theory.theorem3(16.0, 17, THIRD), 2 * 8 / 32),
+        (theory.theorem3_gamma(28.0, 4, 1), 1 / 3),
+        (theory.theorem3_gamma(14 * 16.0, 16, THIRD), 1 / 8),  # (16/256)^{3/4}
+        (theory.lemma1([2.0], 3, 1, 4), 2 * 0.75 + 0.75**2),
+        (theory.lemma1([-16.0, 1.0], 2, 0.5, 4), 2 * (65 / 4) + (65 / 4) ** 2),
+        (theory.lemma2_threshold(16.0, 16 / 12, THIRD, 0.5), 8),
+        (theory.lemma3(4, math.e), 10 * math.sqrt(math.e)),
+        (theory.lemma6(3, 1, 4, math.e), 8 * 2 * 10 * math.sqrt(math.e)),
+        (theory.lemma7(64.0, 4, 1), 2),
+        (theory.lemma7(16.0, 16, THIRD), 2),
+        (theory.lemma8(3, 10, 8, 0.5, 1), 3 + 10 * math.sqrt(math.log(2))),
+        # 2m/δ = e⁸, and 2 ln m + ln det A = 16
+        (theory.mom_beta(9, 50, 16, 16 - 2 * math.log(50), 3, 100 * math.exp(-8), 1), 85),
+        (theory.crt_threshold(16.0, 1), 2),
+        # 4·√e from ln(√det A/δ) = 2, and √(2·9·2) = 6
+        (theory.crt_beta(E2, 2, 3, math.exp(-1), 1), 4 * math.sqrt(math.e) + 6 + 1),
+        (theory.menu_beta(16.0, 4, 4 / 9, THIRD), 3 * (8 * 2 + 1)),
+        (theory.tofu_threshold(16.0, E2, 128, 2 * math.exp(-6), THIRD), 8 * 2),
+        (theory.tofu_beta(16.0, E2, 4, 16, 8 * math.exp(-14), THIRD), 4 * 2 * 8 * 2 * 2 + 1),
+        (theory.linucb_alpha(E2, 1, 2 * math.exp(-6)), 2),
+    ],
+)
+def test_a_closed_form_has_the_value_worked_out_by_hand(value, by_hand):
+    assert value == pytest.approx(by_hand, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("count", "by_hand"),
+    [
+        (theory.plays_per_round(E2, 1, 0.5), 33),  # 8(2 + ln 8) = 32.6
+        (theory.plays_per_round(100_000, 20, 0.01), 179),  # 8 ln(4·10⁸·11.513) = 178.004
+        (theory.mom_schedule(10_000, 1), (100, 100)),
+        (theory.mom_schedule(10_000, 0.5), (39, 256)),  # 10⁴^{0.4} = 39.8
+        (theory.mom_groups(100, 0.01), (42, 2)),  # 8 ln 200 = 42.4
+        (theory.mom_groups(5, 0.01), (5, 1)),
+        (theory.menu_plays(10_000, 0.01), 356),  # 24(1 + ln 10⁶) = 355.6
+    ],
+)
+def test_a_count_has_the_value_worked_out_by_hand(count, by_hand):
+    assert count == by_hand
+    assert all(type(n) is int for n in np.atleast_1d(np.array(count, dtype=object)))
+
+
+@given(st.floats(1, 1e9))
+def test_widths_do_not_grow_with_the_round_when_the_variance_is_finite(t):
+    assert theory.growth(t, 1) == 1
+    assert theory.alpha_bmm(t, 3, 1) == pytest.approx(6)
+
+
+@pytest.mark.parametrize(
+    ("horizon", "dim", "n_arms", "eps", "applies"),
+    [
+        (20, 10, 4, 1, True),  # T = 2d exactly
+        (19, 10, 4, 1, False),
+        (100, 10, 10, 1, True),
+        (100, 9, 10, 1, False),
+        (100, 10, 3, 1, False),
+        (30, 40, 31, 1, False),  # T < K and T < 2d
+        (65, 8, 4, 0.5, True),  # (2d)^{3/2} = 64
+        (63, 8, 4, 0.5, False),
+        (1e300, 8, 4, 1e-6, False),  # the power itself would overflow
+    ],
+)
+def test_the_lower_bound_applies_exactly_under_its_printed_conditions(
+    horizon, dim, n_arms, eps, applies
+):
+    assert theory.theorem3_applies(horizon, dim, n_arms, eps) is applies
+
+
+@given(horizons, dims, arms, v_values, delta_values, eps_values)
+def test_theorem_2_is_the_last_line_of_its_proof(T, d, K, v, delta, eps):
+    alpha = theory.alpha_btc(T, T, K, v, delta, eps)
+    proof = 2 * math.sqrt(T) + 40 * (1 + alpha) * math.log(T) * math.sqrt(d * T)
+    # 40 ln T √(dT) α is 40 (…) ln T √d T^{1/(1+ε)}
+    assert theory.theorem2(T, d, K, v, delta, eps) == pytest.approx(proof, rel=1e-11)
+
+
+@given(horizons, dims, arms, v_values, delta_values, eps_values)
+def test_theorem_1_covers_what_its_proof_derives(T, d, K, v, delta, eps):
+    r, alpha = theory.plays_per_round(T, K, delta), theory.alpha_bmm(T, v, eps)
+    proof = 2 * math.sqrt(T * r) + 40 * (1 + alpha) * math.log(T) * math.sqrt(d * T * r)
+    assert theory.theorem1(T, d, K, v, delta, eps) >= proof
+
+
+@given(horizons, dims, arms, v_values, delta_values)
+def test_theorem_1_is_within_half_of_what_its_proof_derives_at_finite_variance(T, d, K, v, delta):
+    # 120√2/(40√8) = 1.5 and 5√2/(2√8) = 1.25, because r ≥ 8L
+    r, alpha = theory.plays_per_round(T, K, delta), theory.alpha_bmm(T, v, 1)
+    proof = 2 * math.sqrt(T * r) + 40 * (1 + alpha) * math.log(T) * math.sqrt(d * T * r)
+    assert theory.theorem1(T, d, K, v, delta, 1) <= 1.5 * proof * (1 + 1e-12)
+
+
+@given(st.floats(1, 1e9), v_values, eps_values, st.floats(0.001, 1))
+def test_lemma_2_follows_from_lemma_1_with_room_to_spare(t, v, eps, c):
+    # Hölder's worst case Σ|β|^{1+ε} = t^{(1−ε)/2} c^{1+ε} leaves 2/12 + 1/144 < 1/4
+    beta = theory.growth(t, eps) * c
+    bound = theory.lemma1([beta], v, eps, theory.lemma2_threshold(t, v, eps, c))
+    assert bound == pytest.approx(2 / 12 + 1 / 144, rel=1e-9)
+    assert bound < theory.LEMMA2
+
+
+@given(st.integers(4, 10**6), st.floats(1, 1e6), eps_values)
+def test_lemma_7_follows_from_lemma_8(K, plays_per_arm, eps):
+    # the good arm is worth 2γ^ε, the others γ^ε, and E_unif[N_a] is T/K on average
+    T = plays_per_arm * K
+    gamma = theory.theorem3_gamma(T, K, eps)
+    played = theory.lemma8(T / K, T, T / K, gamma, eps)
+    assert gamma**eps * (T - played) >= theory.lemma7(T, K, eps)
+
+
+def test_lemma_6_as_printed_fails_for_a_stage_of_one_round():
+    assert theory.lemma6(1, 6, 10, 1) == 0
+    assert theory.lemma3(10, 0) == 0
+
+
+@given(horizons, dims, arms, v_values, delta_values, eps_values, st.floats(1.01, 10))
+def test_upper_bounds_rise_with_everything_that_makes_the_problem_harder(
+    T, d, K, v, delta, eps, factor
+):
+    for theorem in (theory.theorem1, theory.theorem2):
+        bound = theorem(T, d, K, v, delta, eps)
+        assert theorem(factor * T, d, K, v, delta, eps) > bound
+        assert theorem(T, d + 1, K, v, delta, eps) > bound
+        assert theorem(T, d, K + 1, v, delta, eps) > bound
+        assert theorem(T, d, K, factor * v, delta, eps) > bound
+        assert theorem(T, d, K, v, delta / factor, eps) > bound
+
+
+@given(horizons, st.integers(4, 100), v_values, delta_values, eps_values)
+def test_the_lower_bound_lies_below_both_upper_bounds(T, d, v, delta, eps):
+    lower = theory.theorem3(T, d, eps)
+    assert lower < theory.theorem1(T, d, d, v, delta, eps)
+    assert lower < theory.theorem2(T, d, d, v, delta, eps)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda x: theory.growth(x, 0.5),
+        lambda x: theory.log_term(x, 20, 0.01),
+        lambda x: theory.alpha_bmm(x, 3, 0.5),
+        lambda x: theory.alpha_btc(x, 1000, 20, 4, 0.01, 0.5),
+        lambda x: theory.theorem1(x, 10, 20, 3, 0.01, 0.5),
+        lambda x: theory.theorem2(x, 10, 20, 4, 0.01, 0.5),
+        lambda x: theory.theorem3(x, 10, 0.5),
+        lambda x: theory.theorem3_gamma(x, 20, 0.5),
+        lambda x: theory.lemma2_threshold(x, 3, 0.5, 0.1),
+        lambda x: theory.lemma3(10, x),
+        lambda x: theory.lemma6(2, 6, 10, x),
+        lambda x: theory.lemma7(x, 20, 0.5),
+        lambda x: theory.crt_threshold(x, 0.5),
+        lambda x: theory.menu_beta(x, 10, 3, 0.5),
+        lambda x: theory.tofu_threshold(x, 1000, 4, 0.01, 0.5),
+        lambda x: theory.tofu_beta(x, 1000, 10, 4, 0.01, 0.5),
+        lambda x: theory.linucb_alpha(x, 20, 0.01),
+    ],
+)
+def test_an_array_gives_the_values_of_its_entries(form):
+    x = np.array([3.0, 50.0, 1e6])
+    np.testing.assert_allclose(form(x), [form(float(entry)) for entry in x], rtol=1e-14)
+
+
+# The horizon from which a bound says something
+
+
+@given(st.floats(10, 1e6), st.floats(0.01, 2))
+def test_the_horizon_of_use_of_a_square_root_is_the_square_of_the_ratio(c, rho):
+    found = theory.horizon_of_use(lambda T: c * math.sqrt(T), rho)
+    assert found == pytest.approx((c / rho) ** 2, rel=1e-12)
+
+
+def test_the_last_crossing_counts_when_a_bound_is_useful_useless_and_useful_again():
+    # T ln²T/√T against T: ln T = T^{1/4} at T = y⁴ with y = −4 W₋₁(−1/4), useful again from there
+    def bound(T):
+        return math.sqrt(T) * math.log(T) ** 2
+
+    last = (-4 * lambertw(-0.25, -1).real) ** 4
+    assert bound(3) < 3
+    assert theory.horizon_of_use(bound, 1.0) == pytest.approx(last, rel=1e-12)
+
+
+def test_a_bound_that_is_always_or_never_useful_says_so():
+    assert theory.horizon_of_use(lambda T: T, 2.0) == 3.0
+    assert theory.horizon_of_use(lambda T: T, 2.0, start=7.0) == 7.0
+    assert theory.horizon_of_use(lambda T: 2 * T, 2.0) == math.inf
+    assert theory.horizon_of_use(lambda T: 1e9 * math.sqrt(T), 1.0, stop=1e17) == math.inf
+
+
+def test_overflow_near_the_largest_float_does_not_hide_a_horizon_of_use():
+    def bound(T):
+        return theory.theorem1(T, 10, 1000, 3, 1e-6, 1)
+
+    assert theory.horizon_of_use(bound, 2) == pytest.approx(
+        theory.horizon_of_use(bound, 2, stop=1e100), rel=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("theorem", "v", "rho", "expected"),
+    [
+        (theory.theorem1, 3, theory.TRIVIAL, 8.162e10),
+        (theory.theorem2, 4, theory.TRIVIAL, 3.695e9),
+        (theory.theorem1, 3, 0.08, 1.0092e14),
+        (theory.theorem2, 4, 0.08, 5.474e12),
+    ],
+)
+def test_the_theorems_say_nothing_on_section_6_before_billions_of_plays(theorem, v, rho, expected):
+    found = theory.horizon_of_use(lambda T: theorem(T, 10, 20, v, 0.01, 1), rho)
+    assert found == pytest.approx(expected, rel=2e-4)
+    later = found * np.geomspace(1, 1e6, 50)
+    assert np.all(theorem(later, 10, 20, v, 0.01, 1) < rho * later)
+    assert theorem(found * 0.999, 10, 20, v, 0.01, 1) > rho * found * 0.999
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("argument", "call"),
+    [
+        ("eps", lambda: theory.growth(5.0, 0)),
+        ("eps", lambda: theory.alpha_bmm(5.0, 3, -1)),  # 1/(1+ε) would divide by 0
+        ("eps", lambda: theory.theorem1(100.0, 10, 20, 3, 0.01, 1.5)),
+        ("eps", lambda: theory.theorem2(100.0, 10, 20, 3, 0.01, math.nan)),
+        ("eps", lambda: theory.theorem3_applies(100, 10, 20, 0)),
+        ("eps", lambda: theory.tofu_beta(5.0, 100, 10, 3, 0.01, 2)),
+        ("t", lambda: theory.growth(0.5, 1)),
+        ("t", lambda: theory.growth(np.array([1.0, 0.0]), 1)),
+        ("t", lambda: theory.crt_beta(0, 0, 3, 0.01, 1)),
+        ("v", lambda: theory.alpha_bmm(5.0, 0, 1)),
+        ("v", lambda: theory.theorem1(100.0, 10, 20, math.inf, 0.01, 1)),
+        ("v", lambda: theory.mom_beta(1, 10, 10, 0, math.nan, 0.01, 1)),
+        ("delta", lambda: theory.log_term(100.0, 20, 0)),
+        ("delta", lambda: theory.menu_plays(100, 1)),
+        ("horizon", lambda: theory.plays_per_round(2, 20, 0.01)),
+        ("horizon", lambda: theory.theorem3(np.array([100.0, math.inf]), 10, 1)),
+        ("n_arms", lambda: theory.log_term(100.0, 0, 0.01)),
+        ("dim", lambda: theory.theorem2(100.0, 0, 20, 3, 0.01, 1)),
+        ("chi", lambda: theory.lemma1([1.0], 3, 1, 0)),
+        ("c", lambda: theory.lemma2_threshold(5.0, 3, 1, 0)),
+        ("gamma", lambda: theory.lemma8(1, 10, 8, 0.8, 1)),  # 2γ² > 1
+        ("plays", lambda: theory.mom_groups(0, 0.01)),
+        ("log_det", lambda: theory.crt_beta(5, -1, 3, 0.01, 1)),
+        ("regret_per_play", lambda: theory.horizon_of_use(math.sqrt, 0)),
+        ("stop", lambda: theory.horizon_of_use(math.sqrt, 1, start=5, stop=4)),
+    ],
+)
+def test_bad_input_is_refused_with_a_sentence_that_names_the_argument(argument, call):
+    with pytest.raises(ValueError, match=rf"^{argument} is .*, but must "):
+        call()

@@ -1,0 +1,371 @@
+"""The paper, transcribed: Algorithms 1–3 and the four baselines of Section 6, in plain NumPy.
+
+Read this beside the PDF. Step numbers are the paper's, names are the paper's, the whole history is
+kept and gone through again in every round, and nothing is clever. `heavybandit.engine` holds the
+same policies compiled and streaming; the tests hold the two equal, arm by arm.
+
+    V  (n, d)  contexts played so far (in this stage)     V_t
+    Y  (n, r)  their payoffs, r plays a round             r^j_{τ,a_τ}
+    X  (K, d)  contexts on offer now                      x_{t,a}
+
+What the paper leaves open is read as follows. T counts plays (R1) and t rounds (R2). The lowest
+index wins among values within `TIE` of the best (R4). The median of an even count is the lower one,
+because the paper's estimator is one of the r estimators (R5). A₁ = I (R6). v bounds the central
+moment for SupBMM, MoM, MENU and the raw one for SupBTC, CRT, TOFU (R7). `width_scale` multiplies
+the whole half-width (R8). SupBMM's master runs on T₀ = ⌊T/r⌋ rounds (R9), SupBTC's on T (R10).
+"Some arm" is chosen by `explore` (R11). Past the last stage the master exploits (R12). Widths use
+A⁻¹, as Algorithms 1 and 2 print (R13), and only surviving arms are looked at (R14). One reading is
+added to these: where the paper compares with ≤ or ≥, values that are equal in exact arithmetic must
+pass whatever their last bit says, so such comparisons allow for `TIE` too (R15). Equality is not
+rare: with v = 3, SupBMM's α + 1 is 7, and after 195 plays of one unit vector 7/√196 is 2^{-1}.
+
+The constants of MENU and TOFU are those of Shao et al. 2018 (NeurIPS). Those of MoM and CRT were
+taken from a public implementation descended from the authors' own (the code of arXiv 2110.13876);
+the text of Medina & Yang 2016 was not at hand, and CRT's √(2v² ln t) could not be confirmed.
+`constants="circulated"` is that implementation's own, shrunken choice; it is never "the paper's".
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .policy import EXPLORE_RULES, TIE, Floats, HeavyTailedPolicy, one_of
+
+CONSTANTS = ("theory", "circulated")
+
+
+def argmax(values: Floats) -> int:
+    """The lowest index among the values within TIE of the largest (R4)."""
+    return int(np.flatnonzero(values >= values.max() - TIE)[0])
+
+
+def argmin(values: Floats) -> int:
+    """The lowest index among the values within TIE of the smallest (R4)."""
+    return int(np.flatnonzero(values <= values.min() + TIE)[0])
+
+
+def lower_median(values: Floats) -> Floats:
+    """The median along the last axis; of an even count, the lower of the middle two (R5)."""
+    middle = (values.shape[-1] - 1) // 2
+    return np.asarray(np.sort(values, axis=-1)[..., middle])
+
+
+def bmm(V: Floats, Y: Floats, X: Floats, alpha: float) -> tuple[Floats, Floats]:
+    """Algorithm 1 (BMM): medians of r least-squares estimates, and their half-widths."""
+    A_inv = np.linalg.inv(np.eye(V.shape[1]) + V.T @ V)  # step 1
+    b = V.T @ Y  # step 2, a column a play
+    theta = A_inv @ b  # step 3
+    r_hat = lower_median(X @ theta)  # step 6
+    w = (alpha + 1) * np.sqrt(np.einsum("ad,de,ae->a", X, A_inv, X))  # step 7
+    return r_hat, w
+
+
+def btc(V: Floats, y: Floats, X: Floats, alpha: float, eps: float) -> tuple[Floats, Floats]:
+    """Algorithm 2 (BTC): truncated least-squares estimates, and their half-widths."""
+    A_inv = np.linalg.inv(np.eye(V.shape[1]) + V.T @ V)  # step 1
+    beta = X @ A_inv @ V.T  # step 5, a row an arm
+    h = np.linalg.norm(beta, ord=1 + eps, axis=1, keepdims=True)  # step 6
+    kept = np.where(np.abs(beta * y) <= h * (1 + TIE), beta * y, 0.0)  # step 7
+    r_hat = kept.sum(axis=1)  # steps 8–9
+    w = (alpha + 1) * np.sqrt(np.einsum("ad,de,ae->a", X, A_inv, X))  # step 10
+    return r_hat, w
+
+
+class _Literal(HeavyTailedPolicy):
+    """Keeps the whole history: which context was played in each round, and what it paid."""
+
+    def __init__(
+        self,
+        horizon: int,
+        n_arms: int,
+        dim: int,
+        *,
+        eps: float = 1.0,
+        v: float,
+        delta: float = 0.01,
+        width_scale: float = 1.0,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(
+            horizon, n_arms, dim, eps=eps, v=v, delta=delta, width_scale=width_scale, seed=seed
+        )
+        self._x: list[Floats] = []
+        self._y: list[Floats] = []
+
+    def _learn(self, x: Floats, payoffs: Floats) -> None:
+        self._x.append(x)
+        self._y.append(payoffs)
+
+    def _history(self) -> tuple[Floats, Floats]:
+        """V (n, d) and Y (n, plays) of all rounds so far."""
+        V = np.array(self._x).reshape(-1, self.dim)
+        Y = np.array(self._y).reshape(-1, self.plays)
+        return V, Y
+
+    def _growth(self) -> float:
+        """t^{(1−ε)/(2(1+ε))}, by which every width grows."""
+        return float(self.round ** ((1 - self.eps) / (2 * (1 + self.eps))))
+
+    def _log_term(self) -> float:
+        """ln(2KT ln T / δ)."""
+        T, K = self.horizon, self.n_arms
+        return math.log(2 * K * T * math.log(T) / self.delta)
+
+    def _alpha_bmm(self) -> float:
+        """α_t of Proposition 1: (12v)^{1/(1+ε)} t^{(1−ε)/(2(1+ε))}."""
+        return float((12 * self.v) ** (1 / (1 + self.eps)) * self._growth())
+
+    def _alpha_btc(self) -> float:
+        """α_t of Proposition 2: (⅔L + √(2Lv) + v) t^{(1−ε)/(2(1+ε))}, L = ln(2TK ln T / δ)."""
+        L = self._log_term()
+        return (2 / 3 * L + math.sqrt(2 * L * self.v) + self.v) * self._growth()
+
+
+class _Master(_Literal):
+    """Algorithm 3: screens the arms through S stages, each with an index set of its own."""
+
+    def __init__(
+        self,
+        horizon: int,
+        n_arms: int,
+        dim: int,
+        *,
+        eps: float = 1.0,
+        v: float,
+        delta: float = 0.01,
+        width_scale: float = 1.0,
+        explore: str = "first",
+        seed: int = 0,
+    ) -> None:
+        super().__init__(
+            horizon, n_arms, dim, eps=eps, v=v, delta=delta, width_scale=width_scale, seed=seed
+        )
+        self.explore = one_of("explore", explore, EXPLORE_RULES)
+        plays = self._plays_a_round()
+        self._schedule(plays, self.horizon // plays)
+        self.n_stages = max(1, math.floor(math.log(self.rounds)))  # step 1
+        self._Psi: list[list[int]] = [[] for _ in range(self.n_stages + 1)]  # step 2; Ψ^s, s ≥ 1
+        self._grows: int | None = None
+
+    def _plays_a_round(self) -> int:
+        raise NotImplementedError
+
+    def _basic(self, V: Floats, Y: Floats, X: Floats) -> tuple[Floats, Floats]:
+        raise NotImplementedError
+
+    def _choose(self, X: Floats, luck: float) -> int:
+        V, Y = self._history()
+        s, A_hat = 1, np.arange(self.n_arms)  # step 4
+        while True:
+            Psi = self._Psi[s]
+            r_hat, w = self._basic(V[Psi], Y[Psi], X[A_hat])  # steps 6–7
+            w = self.width_scale * w
+            upper = r_hat + w
+            if np.all(w <= (1 + TIE) / math.sqrt(self.rounds)):  # step 8
+                self._grows = None  # step 10
+                return int(A_hat[argmax(upper)])  # step 9
+            wide = np.flatnonzero(w > (1 + TIE) * 2.0**-s)
+            if wide.size:  # step 11
+                self._grows = s  # step 12
+                return int(A_hat[wide[self._some(w[wide], upper[wide], luck)]])
+            stays = upper >= upper.max() - 2.0 ** (1 - s) - TIE
+            if s == self.n_stages:  # no stage is left: exploit (R12)
+                self._grows = None
+                return int(A_hat[stays][argmax(upper[stays])])
+            A_hat = A_hat[stays]  # step 14
+            s = s + 1  # step 15
+
+    def _some(self, w: Floats, upper: Floats, luck: float) -> int:
+        """Which of the arms with w > 2^{-s}: the paper says "some" (R11)."""
+        if self.explore == "first":
+            return 0
+        if self.explore == "random":
+            return int(luck * len(w))
+        return argmax(w if self.explore == "widest" else upper)
+
+    def _learn(self, x: Floats, payoffs: Floats) -> None:
+        super()._learn(x, payoffs)
+        if self._grows is not None:
+            self._Psi[self._grows].append(len(self._x) - 1)  # step 12
+
+
+class SupBMM(_Master):
+    """Algorithm 3 over Algorithm 1 (BMM): r plays a round, medians of r estimates."""
+
+    def _plays_a_round(self) -> int:
+        return math.ceil(8 * self._log_term())  # r of Theorem 1
+
+    def _basic(self, V: Floats, Y: Floats, X: Floats) -> tuple[Floats, Floats]:
+        return bmm(V, Y, X, self._alpha_bmm())
+
+
+class SupBTC(_Master):
+    """Algorithm 3 over Algorithm 2 (BTC): one play a round, truncated terms."""
+
+    def _plays_a_round(self) -> int:
+        return 1
+
+    def _basic(self, V: Floats, Y: Floats, X: Floats) -> tuple[Floats, Floats]:
+        return btc(V, Y[:, 0], X, self._alpha_btc(), self.eps)
+
+
+class _Plain(_Literal):
+    """No stages: the largest upper bound over the whole history."""
+
+    def __init__(
+        self,
+        horizon: int,
+        n_arms: int,
+        dim: int,
+        *,
+        eps: float = 1.0,
+        v: float,
+        delta: float = 0.01,
+        width_scale: float = 1.0,
+        constants: str = "theory",
+        seed: int = 0,
+    ) -> None:
+        super().__init__(
+            horizon, n_arms, dim, eps=eps, v=v, delta=delta, width_scale=width_scale, seed=seed
+        )
+        self.constants = one_of("constants", constants, CONSTANTS)
+        self._schedule(*self._plays_and_rounds())
+
+    @property
+    def _circulated(self) -> bool:
+        return self.constants == "circulated"
+
+    def _plays_and_rounds(self) -> tuple[int, int]:
+        return 1, self.horizon
+
+
+class FlatBMM(_Plain):
+    """UCB straight on Algorithm 1, over the whole history."""
+
+    def _plays_and_rounds(self) -> tuple[int, int]:
+        r = 31 if self._circulated else math.ceil(8 * self._log_term())
+        return r, self.horizon // r
+
+    def _choose(self, X: Floats, luck: float) -> int:
+        factor = 0.01 / 6 * self._alpha_bmm() if self._circulated else self._alpha_bmm() + 1
+        r_hat, w = bmm(*self._history(), X, factor - 1)
+        return argmax(r_hat + self.width_scale * w)
+
+
+class FlatBTC(_Plain):
+    """UCB straight on Algorithm 2, over the whole history."""
+
+    def _choose(self, X: Floats, luck: float) -> int:
+        factor = 0.01 / 3 * self.v * self._growth() if self._circulated else self._alpha_btc() + 1
+        V, Y = self._history()
+        r_hat, w = btc(V, Y[:, 0], X, factor - 1, self.eps)
+        return argmax(r_hat + self.width_scale * w)
+
+
+class _Baseline(_Plain):
+    """Plays argmax xᵀθ̂ + β‖x‖_{A⁻¹} with A = I + Σ xxᵀ over all past rounds."""
+
+    _circulated_divisor: float
+
+    def _choose(self, X: Floats, luck: float) -> int:
+        V, Y = self._history()
+        A = np.eye(self.dim) + V.T @ V
+        theta = self._estimate(A, V, Y)
+        beta = self._beta(A) / (self._circulated_divisor if self._circulated else 1.0)
+        norms = np.sqrt(np.einsum("ad,de,ae->a", X, np.linalg.inv(A), X))
+        return argmax(X @ theta + self.width_scale * beta * norms)
+
+    def _estimate(self, A: Floats, V: Floats, Y: Floats) -> Floats:
+        raise NotImplementedError
+
+    def _beta(self, A: Floats) -> float:
+        raise NotImplementedError
+
+
+def _log_root_det(A: Floats) -> float:
+    """ln √det A."""
+    return float(np.linalg.slogdet(A)[1] / 2)
+
+
+class MoM(_Baseline):
+    """MoM (Medina & Yang 2016): least squares on the median of means of each round's payoffs."""
+
+    _circulated_divisor = 40.0
+
+    def _plays_and_rounds(self) -> tuple[int, int]:
+        m = math.floor(self.horizon ** (2 * self.eps / (1 + 3 * self.eps)))
+        return self.horizon // m, m
+
+    def _estimate(self, A: Floats, V: Floats, Y: Floats) -> Floats:
+        k = min(math.floor(8 * math.log(2 / self.delta)), self.plays)
+        n = self.plays // k
+        means = Y[:, : k * n].reshape(-1, k, n).mean(axis=2)
+        return np.linalg.inv(A) @ (V.T @ lower_median(means))
+
+    def _beta(self, A: Floats) -> float:
+        m, r, eps, t = self.rounds, self.plays, self.eps, self.round
+        deviation = (12 * self.v) ** (1 / (1 + eps)) * (8 * math.log(2 * m / self.delta) / r) ** (
+            eps / (1 + eps)
+        )
+        return deviation * (math.sqrt(2 * (math.log(m) + _log_root_det(A))) + math.sqrt(t)) + 1
+
+
+class CRT(_Baseline):
+    """CRT (Medina & Yang 2016): least squares on payoffs truncated at η_t as they arrive."""
+
+    _circulated_divisor = 10.0
+
+    def _learn(self, x: Floats, payoffs: Floats) -> None:
+        eta = self.round ** (1 / (2 * (1 + self.eps)))
+        super()._learn(x, np.where(np.abs(payoffs) <= eta * (1 + TIE), payoffs, 0.0))
+
+    def _estimate(self, A: Floats, V: Floats, Y: Floats) -> Floats:
+        return np.linalg.inv(A) @ (V.T @ Y[:, 0])
+
+    def _beta(self, A: Floats) -> float:
+        t, log_ratio = self.round, _log_root_det(A) - math.log(self.delta)
+        deviation = 2 * math.sqrt(2 * t ** (1 / (1 + self.eps)) * log_ratio)
+        return deviation + math.sqrt(2 * self.v**2 * math.log(t)) + 1
+
+
+class MENU(_Baseline):
+    """MENU (Shao et al. 2018): of k least-squares estimates, the one nearest to most others."""
+
+    _circulated_divisor = 50.0
+
+    def _plays_and_rounds(self) -> tuple[int, int]:
+        k = 51 if self._circulated else math.ceil(24 * math.log(math.e * self.horizon / self.delta))
+        return k, self.horizon // k
+
+    def _estimate(self, A: Floats, V: Floats, Y: Floats) -> Floats:
+        theta = (np.linalg.inv(A) @ (V.T @ Y)).T  # (k, d): θ̃^j, a row a play
+        m = np.empty(self.plays)
+        for j in range(self.plays):
+            apart = theta[j] - theta
+            m[j] = lower_median(np.sqrt(np.einsum("sd,de,se->s", apart, A, apart)))
+        return theta[argmin(m)]  # k_*
+
+    def _beta(self, A: Floats) -> float:
+        return 3 * ((9 * self.dim * self.v) ** (1 / (1 + self.eps)) * self._growth() + 1)
+
+
+class TOFU(_Baseline):
+    """TOFU (Shao et al. 2018): least squares in rotated coordinates, each truncated at b_t."""
+
+    _circulated_divisor = 5.0
+
+    def _estimate(self, A: Floats, V: Floats, Y: Floats) -> Floats:
+        T, eps = self.horizon, self.eps
+        b_t = (self.v / math.log(2 * T / self.delta)) ** (1 / (1 + eps)) * self._growth()
+        eigenvalues, Q = np.linalg.eigh(A)
+        A_root_inv = Q @ np.diag(eigenvalues**-0.5) @ Q.T  # the symmetric root
+        terms = (A_root_inv @ V.T) * Y[:, 0]  # row i: u^i_τ r_τ
+        kept = np.where(np.abs(terms) <= b_t * (1 + TIE), terms, 0.0)
+        return np.asarray(A_root_inv @ kept.sum(axis=1))
+
+    def _beta(self, A: Floats) -> float:
+        T, d, eps = self.horizon, self.dim, self.eps
+        log_part = math.log(2 * d * T / self.delta) ** (eps / (1 + eps))
+        return 4 * math.sqrt(d) * self.v ** (1 / (1 + eps)) * log_part * self._growth() + 1

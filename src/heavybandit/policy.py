@@ -1,0 +1,207 @@
+"""What a policy is: its schedule, its door, and the order in which it may be called.
+
+The literal twins in `paper` and the compiled ones in `engine` share this class, so that both refuse
+the same input with the same words and draw the same luck. A subclass says only how it decides
+(`_choose`) and what it learns (`_learn`).
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+TIE = 1e-9
+"""Values this close count as equal (readings R4 and R15, see `heavybandit.paper`)."""
+
+LONGEST = 1.0 + 1e-6
+"""Contexts may be this long: a unit vector normalised in single precision still passes."""
+
+CONTEXT_STREAM, NOISE_STREAM, POLICY_STREAM, THETA_STREAM = range(4)
+
+EXPLORE_RULES = ("first", "random", "widest", "optimistic")
+
+
+def stream(seed: int, which: int) -> np.random.Generator:
+    """One of a seed's separate random streams; it depends on nothing but its two arguments."""
+    return np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=(which,)))
+
+
+def whole(name: str, value: SupportsIndex, least: int) -> int:
+    """A whole number of at least `least`, or an error that names the argument."""
+    if isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(
+            f"{name} must be a whole number of at least {least}, got {value!r}"
+        ) from None
+    if number < least:
+        raise ValueError(f"{name} must be at least {least}, got {number}")
+    return number
+
+
+def real(name: str, value: float, allowed: str, low: float, high: float, *, top: bool) -> float:
+    """A number above `low` and below `high` (or equal to it, if `top`); `allowed` says so."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be {allowed}, got {value!r}") from None
+    if not (low < number < high or (top and number == high)):
+        raise ValueError(f"{name} must be {allowed}, got {number!r}")
+    return number
+
+
+def one_of(name: str, value: str, choices: tuple[str, ...]) -> str:
+    """One of the named choices, or an error that lists them."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
+    return value
+
+
+class Policy:
+    """A policy that plays `plays` times a round for `rounds` rounds, within `horizon` plays (R1).
+
+    `select` may be asked again before `update`: it answers for the same round with the same luck.
+    A call that is refused changes nothing.
+    """
+
+    plays: int
+    rounds: int
+
+    def __init__(self, horizon: int, n_arms: int, dim: int, *, seed: int = 0) -> None:
+        self.horizon = whole("horizon", horizon, self._shortest_horizon)
+        self.n_arms = whole("n_arms", n_arms, 1)
+        self.dim = whole("dim", dim, 1)
+        self.seed = whole("seed", seed, 0)
+        self._rng = stream(self.seed, POLICY_STREAM)
+        self._luck: float | None = None
+        self._offered: Floats | None = None
+        self._selected = -1
+        self._played = 0
+
+    _shortest_horizon = 1
+
+    def _schedule(self, plays: int, rounds: int) -> None:
+        """Fix the plays a round and the rounds, or say that the horizon holds not even one."""
+        if rounds < 1:
+            raise ValueError(
+                f"horizon must allow at least one round: {type(self).__name__} plays an arm "
+                f"{plays} times a round here, so horizon must be at least {plays}, "
+                f"got {self.horizon}"
+            )
+        self.plays, self.rounds = plays, rounds
+
+    @property
+    def round(self) -> int:
+        """t: the 1-based index of the round that comes next, or is under way (R2)."""
+        return self._played + 1
+
+    def select(self, contexts: ArrayLike) -> int:
+        """The arm to play in this round, given a context a row; (n_arms, dim)."""
+        X = self._checked_contexts(contexts)
+        if self._played >= self.rounds:
+            raise RuntimeError(
+                f"select was called after the last of {self.rounds} rounds; the constants hold for "
+                f"horizon={self.horizon} only, so build a policy with a longer horizon"
+            )
+        if self._luck is None:
+            self._luck = float(self._rng.random())
+        arm = self._choose(X, self._luck)
+        self._offered, self._selected = X, arm
+        return arm
+
+    def update(self, payoffs: ArrayLike) -> None:
+        """Learn from the payoffs of the arm just selected; (plays,), or a number if plays is 1."""
+        if self._offered is None:
+            raise RuntimeError("update was called before select; payoffs belong to a selected arm")
+        checked = self._checked_payoffs(payoffs)
+        self._learn(self._offered[self._selected], checked)
+        self._played += 1
+        self._offered, self._selected, self._luck = None, -1, None
+
+    def _checked_contexts(self, contexts: ArrayLike) -> Floats:
+        expected = (self.n_arms, self.dim)
+        X = _as_floats("contexts", contexts, f"an array of shape {expected} = (n_arms, dim)")
+        if X.shape != expected:
+            raise ValueError(
+                f"contexts must have the shape {expected} = (n_arms, dim), got {X.shape}"
+            )
+        if not np.isfinite(X).all():
+            arm = int(np.flatnonzero(~np.isfinite(X).all(axis=1))[0])
+            raise ValueError(f"contexts must be finite; the context of arm {arm} is {X[arm]}")
+        lengths = np.sqrt((X * X).sum(axis=1))
+        if lengths.max() > LONGEST:
+            arm = int(np.argmax(lengths))
+            raise ValueError(
+                f"contexts must have Euclidean norm at most 1, as the paper assumes; "
+                f"the context of arm {arm} has norm {lengths[arm]:.6g}"
+            )
+        return X
+
+    def _checked_payoffs(self, payoffs: ArrayLike) -> Floats:
+        y = _as_floats("payoffs", payoffs, f"an array of shape ({self.plays},) = (plays,)")
+        if y.ndim == 0 and self.plays == 1:
+            y = y.reshape(1)
+        if y.shape != (self.plays,):
+            raise ValueError(
+                f"payoffs must have the shape ({self.plays},) = (plays,), got {y.shape}"
+            )
+        if not np.isfinite(y).all():
+            which = int(np.flatnonzero(~np.isfinite(y))[0])
+            raise ValueError(f"payoffs must be finite; number {which} is {y[which]}")
+        return y
+
+    def _choose(self, X: Floats, luck: float) -> int:
+        raise NotImplementedError
+
+    def _learn(self, x: Floats, payoffs: Floats) -> None:
+        raise NotImplementedError
+
+
+def _as_floats(name: str, values: ArrayLike, wanted: str) -> Floats:
+    """A private float64 copy, so that the caller's later changes cannot reach the policy."""
+    try:
+        raw = np.asarray(values)
+        if np.iscomplexobj(raw):
+            raise TypeError
+        return np.array(raw, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be {wanted} of real numbers, got {values!r:.60}") from None
+
+
+class HeavyTailedPolicy(Policy):
+    """A policy whose widths are built from a moment bound, as all of the paper's are."""
+
+    _shortest_horizon = 3  # below, ln T < 1 and the paper's logarithms lose their sense
+
+    def __init__(
+        self,
+        horizon: int,
+        n_arms: int,
+        dim: int,
+        *,
+        eps: float = 1.0,
+        v: float,
+        delta: float = 0.01,
+        width_scale: float = 1.0,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(horizon, n_arms, dim, seed=seed)
+        self.eps = real("eps", eps, "in (0, 1]", 0.0, 1.0, top=True)
+        self.v = real("v", v, "positive and finite", 0.0, math.inf, top=False)
+        self.delta = real("delta", delta, "in (0, 1)", 0.0, 1.0, top=False)
+        self.width_scale = real(
+            "width_scale", width_scale, "positive and finite", 0.0, math.inf, top=False
+        )
+
+
+def describe(policy: Any) -> str:
+    """The policy's name as it stands in tables and messages."""
+    return type(policy).__name__

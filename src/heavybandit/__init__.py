@@ -1,0 +1,52 @@
+"""heavybandit: an executable reading of
+
+    Xue, Wang, Wang, Zhang. Nearly Optimal Regret for Stochastic Linear Bandits with Heavy-Tailed
+    Payoffs. IJCAI 2020.
+
+`paper` is the paper transcribed, `engine` the same policies compiled; `theory` has every bound,
+`noise` and `instances` the worlds, `simulate` brings a policy and a world together.
+"""
+
+from . import instances, noise, paper, theory
+from .engine import (
+    CRT,
+    MENU,
+    TOFU,
+    FlatBMM,
+    FlatBTC,
+    GreedyRidge,
+    LinUCB,
+    MoM,
+    SupBMM,
+    SupBTC,
+    Uniform,
+)
+from .instances import lower_bound, misaligned, section6, symmetric
+from .simulate import Run, simulate, simulate_all
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CRT",
+    "MENU",
+    "TOFU",
+    "FlatBMM",
+    "FlatBTC",
+    "GreedyRidge",
+    "LinUCB",
+    "MoM",
+    "Run",
+    "SupBMM",
+    "SupBTC",
+    "Uniform",
+    "instances",
+    "lower_bound",
+    "misaligned",
+    "noise",
+    "paper",
+    "section6",
+    "simulate",
+    "simulate_all",
+    "symmetric",
+    "theory",
+]

@@ -1,0 +1,31 @@
+"""Keeps numba's on-disk cache honest.
+
+numba renews a cached function when its own file changes, not when a function that it calls changes
+in another file, so an edited kernel would go on running in its old form inside its callers. Here
+the sources of all compiled code are hashed together, and the cached binaries of this package are
+dropped when the hash is not the one they were made from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def drop_stale_binaries() -> None:
+    """Remove this package's cached binaries if they were made from other sources."""
+    digest = hashlib.sha256()
+    for source in (*sorted(HERE.glob("*.py")), HERE.parent / "policy.py"):
+        digest.update(source.read_bytes())
+    stamp = HERE / "__pycache__" / "sources.sha256"
+    with suppress(OSError):  # a read-only installation is never edited in place
+        if stamp.exists() and stamp.read_text() == digest.hexdigest():
+            return
+        stamp.parent.mkdir(exist_ok=True)
+        for pattern in ("*.nbi", "*.nbc"):
+            for binary in stamp.parent.glob(pattern):
+                binary.unlink(missing_ok=True)
+        stamp.write_text(digest.hexdigest())

@@ -1,0 +1,237 @@
+"""How a compiled policy chooses an arm: by stages (Algorithm 3), or by the largest upper bound."""
+
+from __future__ import annotations
+
+import math
+
+from ..policy import TIE
+from ._compile import compiled
+from .linear import combine, largest, lowest_near_best, quadratic_forms, transpose
+from .medians import bmm_estimates, menu_estimate
+from .state import (
+    ARM,
+    AUDIT,
+    BETA,
+    CONST,
+    CRT,
+    DEPTH,
+    ENTERING,
+    ESTIMATES,
+    EXPLORE,
+    FLAT_BMM,
+    FLAT_BTC,
+    FRESH,
+    GAIN,
+    GROWS,
+    GROWTH,
+    INTERVALS,
+    KIND,
+    LEVEL,
+    LOG_DET,
+    MENU,
+    MISSED,
+    MOM,
+    N_SUSPECTS,
+    OFFSET,
+    R_HAT,
+    ROUND,
+    SCALE,
+    SUP_BMM,
+    SUP_BTC,
+    THETA_NOW,
+    TOFU,
+    UNIFORM,
+    UPPER,
+    WIDTH,
+)
+from .truncation import btc_estimates, tofu_suspects
+
+FIRST, RANDOM, WIDEST = range(3)  # and optimistic; as in EXPLORE_RULES
+
+
+@compiled
+def choose(state, X, luck, truth):
+    """Choose an arm for the contexts X and leave the choice pending.
+
+    `truth`, the true means, is only counted against the intervals; NaN where it is not known.
+    """
+    clock = state.clock
+    for i in range(state.counts.shape[1]):
+        state.counts[FRESH, i] = 0
+    clock[DEPTH] = 0
+    if clock[KIND] == UNIFORM:
+        clock[ARM] = int(luck * X.shape[0])
+        return
+    for a in range(X.shape[0]):
+        state.alive[a] = a
+    transpose(X, state.X_T)
+    if clock[KIND] in (SUP_BMM, SUP_BTC):
+        clock[ARM] = choose_by_stages(state, luck, truth)
+    else:
+        clock[ARM] = choose_by_bound(state, truth)
+
+
+@compiled
+def width_factor(num, kind, t):
+    """What multiplies √(xᵀA⁻¹x): (α_t + 1) or β_t, times the width scale."""
+    if kind == MOM:
+        # constants: deviation, ln m
+        bracket = math.sqrt(2.0 * (num[CONST + 1] + 0.5 * num[LOG_DET])) + math.sqrt(t)
+        factor = num[CONST] * bracket + 1.0
+    elif kind == CRT:
+        # constants: 1/(1+ε), ln δ, v
+        log_ratio = 0.5 * num[LOG_DET] - num[CONST + 1]
+        deviation = 2.0 * math.sqrt(2.0 * math.pow(t, num[CONST]) * log_ratio)
+        v = num[CONST + 2]
+        factor = deviation + math.sqrt(2.0 * v * v * math.log(t)) + 1.0
+    elif num[GROWTH] == 0.0:
+        factor = num[GAIN] + num[OFFSET]
+    else:
+        factor = num[GAIN] * math.pow(t, num[GROWTH]) + num[OFFSET]
+    return factor * num[SCALE]
+
+
+@compiled
+def set_widths(A_inv, X_T, n, line, factor):
+    """width ← factor·√(xᵀA⁻¹x), for the n arms in X_T."""
+    width = line[WIDTH]
+    quadratic_forms(A_inv, X_T, n, line[BETA], width)
+    for i in range(n):
+        width[i] = factor * math.sqrt(width[i])
+
+
+@compiled
+def set_bounds(state, s, n, truth):
+    """r̂ and the upper bounds r̂ + w at stage s, for the n arms whose widths are there."""
+    state.counts[FRESH, ESTIMATES] += n
+    if state.clock[KIND] in (SUP_BMM, FLAT_BMM):
+        bmm_estimates(state, s, n)
+    else:
+        btc_estimates(state, s, n)
+    add_widths(state.line, state.alive, n, truth, state.counts)
+
+
+@compiled
+def add_widths(line, alive, n, truth, counts):
+    """upper ← r̂ + w; counts the intervals, and those that miss a mean that is known."""
+    for i in range(n):
+        line[UPPER, i] = line[R_HAT, i] + line[WIDTH, i]
+    if truth[0] != truth[0]:  # NaN
+        return
+    missed = 0
+    for i in range(n):
+        missed += 1 if abs(line[R_HAT, i] - truth[alive[i]]) > line[WIDTH, i] else 0
+    counts[FRESH, INTERVALS] += n
+    counts[FRESH, MISSED] += missed
+
+
+@compiled
+def keep_arm(state, i, place):
+    """Move the arm at position i to an earlier place among the survivors."""
+    if i == place:
+        return
+    state.alive[place] = state.alive[i]
+    state.line[WIDTH, place] = state.line[WIDTH, i]
+    state.line[UPPER, place] = state.line[UPPER, i]
+    for j in range(state.X_T.shape[0]):
+        state.X_T[j, place] = state.X_T[j, i]
+
+
+@compiled
+def choose_by_stages(state, luck, truth):
+    """Algorithm 3, steps 4–16. Estimates are made only where a decision needs them."""
+    clock, line, alive = state.clock, state.line, state.alive
+    factor = width_factor(state.num, clock[KIND], float(clock[ROUND]))
+    level = state.num[LEVEL] * (1.0 + TIE)
+    audit = clock[AUDIT] == 1
+    n = alive.size
+    power = 1.0
+    for s in range(state.stage.shape[0]):
+        state.stage[s, ENTERING] = n
+        clock[DEPTH] = s + 1
+        power *= 0.5  # 2^{-s}, with s counted from 1
+        limit = power * (1.0 + TIE)
+        set_widths(state.A_inv[s], state.X_T, n, line, factor)
+        widest = largest(line[WIDTH], n)
+        precise = widest <= level
+        explores = widest > limit and not precise
+        if audit or not explores:
+            set_bounds(state, s, n, truth)
+        if precise:  # steps 8–10
+            clock[GROWS] = -1
+            return alive[lowest_near_best(line[UPPER], n)]
+        if explores:  # steps 11–12
+            clock[GROWS] = s
+            return some_wide_arm(state, s, n, limit, luck, truth)
+        n = keep_arms_near_the_best(state, n, 2.0 * power + TIE)
+    clock[GROWS] = -1  # no stage is left: exploit (reading R12)
+    return alive[lowest_near_best(line[UPPER], n)]
+
+
+@compiled
+def keep_wide_arms(state, n, limit):
+    """Keep the arms with w > limit; returns how many they are."""
+    wide = 0
+    for i in range(n):
+        if state.line[WIDTH, i] > limit:
+            keep_arm(state, i, wide)
+            wide += 1
+    return wide
+
+
+@compiled
+def keep_arms_near_the_best(state, n, gap):
+    """Step 14: keep the arms whose upper bound is within gap of the largest; returns how many."""
+    upper = state.line[UPPER]
+    cut = largest(upper, n) - gap
+    stay = 0
+    for i in range(n):
+        if upper[i] >= cut:
+            keep_arm(state, i, stay)
+            stay += 1
+    return stay
+
+
+@compiled
+def some_wide_arm(state, s, n, limit, luck, truth):
+    """One of the arms with w > 2^{-s}, by the rule of reading R11."""
+    line, alive, explore = state.line, state.alive, state.clock[EXPLORE]
+    if explore == FIRST:
+        i = 0
+        while line[WIDTH, i] <= limit:
+            i += 1
+        return alive[i]
+    wide = keep_wide_arms(state, n, limit)
+    if explore == RANDOM:
+        return alive[int(luck * wide)]
+    if explore == WIDEST:
+        return alive[lowest_near_best(line[WIDTH], wide)]
+    if state.clock[AUDIT] == 0:
+        set_bounds(state, s, wide, truth)
+    return alive[lowest_near_best(line[UPPER], wide)]
+
+
+@compiled
+def choose_by_bound(state, truth):
+    """The largest upper bound over all arms, from the whole history."""
+    clock, line = state.clock, state.line
+    kind, s = clock[KIND], clock[GROWS]
+    n = state.alive.size
+    factor = width_factor(state.num, kind, float(clock[ROUND]))
+    if factor > 0.0:
+        set_widths(state.A_inv[s], state.X_T, n, line, factor)
+    if kind in (FLAT_BMM, FLAT_BTC):
+        set_bounds(state, s, n, truth)
+        return lowest_near_best(line[UPPER], n)
+    theta = state.theta[s]
+    if kind == MENU:
+        theta = state.vector[THETA_NOW]
+        menu_estimate(state)
+    elif kind == TOFU and state.stage[0, N_SUSPECTS] > 0:
+        theta = state.vector[THETA_NOW]
+        tofu_suspects(state)
+    combine(theta, state.X_T, n, line[R_HAT])
+    if factor <= 0.0:
+        return lowest_near_best(line[R_HAT], n)
+    add_widths(line, state.alive, n, truth, state.counts)
+    return lowest_near_best(line[UPPER], n)

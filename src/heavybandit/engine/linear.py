@@ -1,0 +1,211 @@
+"""Compiled building blocks: rank-one updates, quadratic forms, eigenvalues, order statistics.
+
+Explicit loops and no BLAS, so that the bits do not depend on the processor; the inner loop runs
+over independent entries, so that it vectorises without any sum being reordered.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..policy import TIE
+from ._compile import compiled
+
+
+@compiled
+def solve(A_inv, x, y):
+    """y ← A⁻¹x; returns xᵀA⁻¹x, never below 0."""
+    d = x.size
+    for j in range(d):
+        y[j] = 0.0
+    for i in range(d):
+        x_i = x[i]
+        for j in range(d):
+            y[j] += A_inv[i, j] * x_i  # A⁻¹ is symmetric: row i is column i
+    total = 0.0
+    for i in range(d):
+        total += x[i] * y[i]
+    return max(total, 0.0)
+
+
+@compiled
+def add_context(A_inv, x, y):
+    """A⁻¹ ← (A + xxᵀ)⁻¹ by Sherman–Morrison, y a scratch vector; returns ln(1 + xᵀA⁻¹x)."""
+    d = x.size
+    c2 = solve(A_inv, x, y)
+    shrink = 1.0 / (1.0 + c2)
+    for i in range(d):
+        y_i = y[i]
+        for j in range(d):
+            A_inv[i, j] -= (y_i * y[j]) * shrink  # y_i·y_j commutes: stays symmetric
+    return math.log1p(c2)
+
+
+@compiled
+def add_outer(G, x):
+    """G ← G + xxᵀ."""
+    for i in range(x.size):
+        x_i = x[i]
+        for j in range(x.size):
+            G[i, j] += x_i * x[j]
+
+
+@compiled
+def transpose(X, X_T):
+    """X_T ← Xᵀ: from a row an arm to a column an arm, so that inner loops run over arms."""
+    for i in range(X.shape[1]):
+        for a in range(X.shape[0]):
+            X_T[i, a] = X[a, i]
+
+
+@compiled
+def combine(weights, X_T, n, out):
+    """out[a] ← Σ_i weights[i]·X_T[i, a] for the first n columns, summed in order of i."""
+    d = weights.size
+    odd = d % 2
+    for a in range(n):
+        out[a] = 0.0
+    if odd:
+        weight = weights[0]
+        for a in range(n):
+            out[a] = weight * X_T[0, a]
+    for i in range(odd, d, 2):  # two rows at a time: less traffic, the same order
+        weight, next_weight = weights[i], weights[i + 1]
+        for a in range(n):
+            out[a] = (out[a] + weight * X_T[i, a]) + next_weight * X_T[i + 1, a]
+
+
+@compiled
+def multiply(M, X_T, n, Y):
+    """Y ← M·X_T for the first n columns."""
+    for i in range(M.shape[0]):
+        combine(M[i], X_T, n, Y[i])
+
+
+@compiled
+def quadratic_forms(M, X_T, n, half, out):
+    """out[a] ← x_aᵀMx_a ≥ 0 for the first n columns, M symmetric: its lower half is enough."""
+    for a in range(n):
+        out[a] = 0.0
+    for i in range(M.shape[0]):
+        m = 0.5 * M[i, i]
+        for a in range(n):
+            half[a] = m * X_T[i, a]
+        odd = i % 2
+        if odd:
+            m = M[i, 0]
+            for a in range(n):
+                half[a] += m * X_T[0, a]
+        for j in range(odd, i, 2):  # two rows at a time: less traffic, the same order
+            m, m_next = M[i, j], M[i, j + 1]
+            for a in range(n):
+                half[a] = (half[a] + m * X_T[j, a]) + m_next * X_T[j + 1, a]
+        for a in range(n):
+            out[a] += X_T[i, a] * half[a]
+    for a in range(n):
+        out[a] = max(2.0 * out[a], 0.0)
+
+
+@compiled
+def largest(values, n):
+    """The largest of the first n values."""
+    best = values[0]
+    for i in range(1, n):
+        best = max(best, values[i])
+    return best
+
+
+@compiled
+def lowest_near_best(values, n):
+    """The lowest index among the first n values within TIE of the largest (reading R4)."""
+    least = largest(values, n) - TIE
+    i = 0
+    while values[i] < least:
+        i += 1
+    return i
+
+
+@compiled
+def order_statistic(values, n, rank):
+    """The value of the given 0-based rank among the first n; reorders them (quickselect)."""
+    low, high = 0, n - 1
+    while low < high:
+        pivot = values[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if rank <= j:
+            high = j
+        elif rank >= i:
+            low = i
+        else:
+            break
+    return values[rank]
+
+
+@compiled
+def eigen(M, Q):
+    """Cyclic Jacobi: M becomes diagonal, its eigenvalues; the columns of Q, the eigenvectors.
+
+    LAPACK would be faster for large matrices, but its last bits depend on the processor.
+    """
+    d = M.shape[0]
+    trace = 0.0
+    for i in range(d):
+        trace += abs(M[i, i])
+        for j in range(d):
+            Q[i, j] = 1.0 if i == j else 0.0
+    for _ in range(60):  # it converges quadratically: some ten sweeps are the most ever needed
+        rotated = False
+        for p in range(d - 1):
+            for q in range(p + 1, d):
+                off = M[p, q]
+                # Below this a rotation would change no bit of the eigenvalues that matter.
+                if abs(off) <= 1e-16 * math.sqrt(abs(M[p, p] * M[q, q])) + 1e-20 * trace:
+                    continue
+                rotated = True
+                half = (M[q, q] - M[p, p]) / (2.0 * off)
+                tangent = 1.0 / (abs(half) + math.sqrt(1.0 + half * half))
+                if half < 0.0:
+                    tangent = -tangent
+                cosine = 1.0 / math.sqrt(1.0 + tangent * tangent)
+                sine = tangent * cosine
+                M[p, p] -= tangent * off
+                M[q, q] += tangent * off
+                M[p, q] = 0.0
+                M[q, p] = 0.0
+                for k in range(d):
+                    if k != p and k != q:
+                        a, b = M[p, k], M[q, k]
+                        M[p, k] = cosine * a - sine * b
+                        M[q, k] = sine * a + cosine * b
+                        M[k, p] = M[p, k]
+                        M[k, q] = M[q, k]
+                for k in range(d):
+                    a, b = Q[k, p], Q[k, q]
+                    Q[k, p] = cosine * a - sine * b
+                    Q[k, q] = sine * a + cosine * b
+        if not rotated:
+            break
+
+
+@compiled
+def cholesky(M, L):
+    """The lower-triangular L with LLᵀ = M, positive definite."""
+    d = L.shape[0]
+    for i in range(d):
+        for j in range(i + 1):
+            total = M[i, j]
+            for k in range(j):
+                total -= L[i, k] * L[j, k]
+            if i == j:
+                L[i, i] = math.sqrt(max(total, 0.0))
+            else:
+                L[i, j] = total / L[j, j]

@@ -1,0 +1,60 @@
+"""Compiled parts of a world: unit contexts, what each arm pays in the mean, powers of uniforms."""
+
+from __future__ import annotations
+
+import math
+
+from ..policy import LONGEST
+from ._compile import compiled
+
+
+@compiled
+def normalise(X):
+    """Divide every context of a block (n, K, d) by its Euclidean norm; zero stays zero."""
+    for t in range(X.shape[0]):
+        for a in range(X.shape[1]):
+            x = X[t, a]
+            total = 0.0
+            for i in range(x.size):
+                total += x[i] * x[i]
+            if total > 0.0:
+                norm = math.sqrt(total)
+                for i in range(x.size):
+                    x[i] /= norm
+
+
+@compiled
+def price(X, theta, means, best):
+    """Fill means[t, a] = xᵀθ* and best[t] = max_a; returns the first round with a context that is
+    not finite or too long, or −1."""
+    longest = LONGEST * LONGEST
+    bad = -1
+    for t in range(X.shape[0]):
+        top = -math.inf
+        for a in range(X.shape[1]):
+            x = X[t, a]
+            mean = 0.0
+            length = 0.0
+            for i in range(x.size):
+                mean += x[i] * theta[i]
+                length += x[i] * x[i]
+            if not length <= longest and bad < 0:
+                bad = t
+            means[t, a] = mean
+            top = max(top, mean)
+        best[t] = top
+    return bad
+
+
+@compiled
+def symmetric_powers(draws, scale, exponent):
+    """Turn uniforms on [0, 1), in place, into ±scale·U^exponent with U uniform on (0, 1].
+
+    NumPy's own power of an array gives other last bits on processors with wider vectors.
+    """
+    for i in range(draws.size):
+        doubled = 2.0 * draws[i]
+        if doubled < 1.0:
+            draws[i] = -scale * math.pow(1.0 - doubled, exponent)
+        else:
+            draws[i] = scale * math.pow(2.0 - doubled, exponent)

@@ -1,0 +1,337 @@
+"""Truncation as the paper prints it, without going through the history again.
+
+**BTC** (Algorithm 2) sums β_τ r_τ over the stage's history, β_τ = yᵀx_τ with y = A⁻¹x, and drops
+the terms with |β_τ r_τ| > h = ‖β‖_{1+ε}. Read literally that is O(n·d) an arm and a round. Only a
+few payoffs can ever be dropped, and only those are kept one by one (the *suspects*); the others are
+summed in b = Σ r_τ x_τ, whose part of the estimate is yᵀb whatever the arm.
+
+*Claim.* Let G = VᵀV be the Gram matrix of a stage at some time, x_τ one of its contexts. If
+r_τ² · x_τᵀG⁺x_τ ≤ 1, then |β_τ r_τ| ≤ h for every arm, then and ever after.
+
+*Proof.* (i) x_τ lies in the range of G, so by Cauchy–Schwarz in the inner product of G
+|yᵀx_τ|² ≤ (yᵀGy)(x_τᵀG⁺x_τ) for every y. Now yᵀGy = ‖Vy‖² = ‖β‖₂², so
+|β_τ r_τ|² ≤ ‖β‖₂² · r_τ² x_τᵀG⁺x_τ ≤ ‖β‖₂² ≤ h², since 1+ε ≤ 2 makes ‖β‖_{1+ε} ≥ ‖β‖₂.
+(ii) For x in the range of G, xᵀG⁺x = max_y (2yᵀx − yᵀGy). The stage only grows, G ≤ G', the
+right-hand side can only fall, and the argument of (i) holds again. ∎
+
+The bound is the best possible over all y, and it needs no full rank: where contexts are collinear
+it works inside their span. (The coarser λ_min(G) ≥ r_τ²‖x_τ‖² implies it.) G⁺ is not kept up to
+date: W with WᵀW ≥ G⁺ is made anew when the suspects have doubled or the stage has grown by a
+quarter, and by (ii) an old W errs on the side of suspicion. Directions in which G is no larger than
+rounding are given the weight 10²⁰: a context that truly has a part there stays a suspect.
+
+*The threshold.* For ε = 1, h² = ‖β‖₂² = yᵀGy exactly. (On paper this is c² − ‖y‖², which cancels
+badly while little is known.) For ε < 1, ‖β‖₂ ≤ h ≤ n^{(1−ε)/(2(1+ε))} ‖β‖₂ by Hölder, and only a
+suspect that falls between the two needs h itself, from the contexts kept in chunks.
+
+**TOFU** drops u^i_τ r_τ where it exceeds b_t, u_τ = A^{-1/2}x_τ. As |u^i_τ| ≤ ‖u_τ‖ = ‖x_τ‖_{A⁻¹},
+a payoff with |r_τ|·‖x_τ‖_{A⁻¹} ≤ b_t is kept in all d coordinates; A grows, so ‖x_τ‖_{A⁻¹} falls,
+and b_t does not: it is kept for good. With no suspects θ̂ = A⁻¹b, and no matrix root is needed.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..policy import TIE
+from ._compile import compiled
+from .linear import add_context, add_outer, combine, eigen, multiply, quadratic_forms, solve
+from .state import (
+    BETA,
+    CHUNK,
+    CHUNK_FIRST,
+    CHUNK_LAST,
+    CONST,
+    EPS,
+    FIRST_SUSPECTS,
+    FRESH,
+    FULL,
+    GROWTH,
+    LOG_DET,
+    LOOK_AT,
+    LOOK_AT_SIZE,
+    MOST_SUSPECTS,
+    N_CHUNKS,
+    N_SUSPECTS,
+    R_HAT,
+    ROOTS,
+    ROUND,
+    SCANS,
+    SIZE,
+    SOLVED,
+    SUSPECTS,
+    THETA_NOW,
+    TOTAL,
+    TRUNCATED,
+    Z_SUM,
+    H,
+    U,
+)
+
+# A payoff is cleared with this much to spare, far more than W's rounding.
+SPARE = 1.0 - 1e-6
+
+
+@compiled
+def btc_estimates(state, s, n):
+    """Steps 5–9 of Algorithm 2 from stage s, for the n arms in X_T."""
+    Y, line, suspects = state.Y, state.line, state.suspects
+    d = Y.shape[0]
+    combine(state.theta[s], state.X_T, n, line[R_HAT])
+    m = state.stage[s, N_SUSPECTS]
+    if m == 0:
+        return
+    multiply(state.A_inv[s], state.X_T, n, Y)  # y = A⁻¹x of each arm
+    quadratic_forms(state.gram[s], Y, n, line[BETA], line[H])
+    for a in range(n):
+        line[H, a] = math.sqrt(line[H, a])  # ‖β‖₂
+    if state.num[EPS] < 1.0:
+        raise_thresholds(state, s, n)
+    for k in range(m):
+        combine(suspects[s, k, :d], Y, n, line[BETA])
+        payoff = suspects[s, k, d]
+        for a in range(n):
+            term = line[BETA, a] * payoff
+            if abs(term) <= line[H, a] * (1.0 + TIE):
+                line[R_HAT, a] += term
+            else:
+                state.counts[FRESH, TRUNCATED] += 1
+
+
+@compiled
+def raise_thresholds(state, s, n):
+    """h of each arm from ‖β‖₂ to ‖β‖_{1+ε}, where that decides about a suspect.
+
+    It does where |β_τ r_τ| lies above the first and not above Hölder's bound on the second.
+    """
+    Y, line, suspects = state.Y, state.line, state.suspects
+    d = Y.shape[0]
+    ratio = math.pow(float(state.stage[s, SIZE]), state.num[GROWTH]) * (1.0 + TIE)
+    for a in range(n):
+        for k in range(state.stage[s, N_SUSPECTS]):
+            beta = 0.0
+            for i in range(d):
+                beta += Y[i, a] * suspects[s, k, i]
+            size = abs(beta * suspects[s, k, d])
+            if line[H, a] < size <= line[H, a] * ratio:
+                line[H, a] = weighted_norm(state, s, a)
+                state.counts[FRESH, SCANS] += 1
+                break
+
+
+@compiled
+def weighted_norm(state, s, a):
+    """h = ‖β‖_{1+ε} of step 6 for arm a, from every context of stage s."""
+    y, chunks = state.vector[U], state.chunks
+    for i in range(y.size):
+        y[i] = state.Y[i, a]
+    power = 1.0 + state.num[EPS]
+    left = state.stage[s, SIZE]
+    chunk = state.stage[s, CHUNK_FIRST]
+    total = 0.0
+    while left > 0:
+        rows = min(left, CHUNK)
+        for row in range(rows):
+            beta = 0.0
+            for i in range(y.size):
+                beta += y[i] * chunks[chunk, row, i]
+            total += math.pow(abs(beta), power)
+        left -= rows
+        chunk = state.chunk_next[chunk]
+    return math.pow(total, 1.0 / power)
+
+
+@compiled
+def btc_learn(state, s, x, payoff):
+    """Put the context and its payoff into stage s."""
+    add_context(state.A_inv[s], x, state.vector[SOLVED])
+    add_outer(state.gram[s], x)
+    if state.num[EPS] < 1.0:
+        keep_context(state, s, x)
+    state.stage[s, SIZE] += 1
+    if cleared(state.whiten[s], x, payoff):
+        add_payoff(state.total[s], x, payoff)
+    else:
+        suspect(state, s, x, payoff)
+        count_suspects(state)
+    if state.stage[s, N_SUSPECTS] > 0 and (
+        state.stage[s, N_SUSPECTS] >= state.stage[s, LOOK_AT]
+        or state.stage[s, SIZE] >= state.stage[s, LOOK_AT_SIZE]
+    ):
+        look_again(state, s)
+        count_suspects(state)
+    solve(state.A_inv[s], state.total[s], state.theta[s])
+    mark_room(state)
+
+
+@compiled
+def cleared(W, x, payoff):
+    """Whether r²·‖Wx‖² ≤ 1, with some to spare."""
+    total = 0.0
+    for i in range(x.size):
+        part = 0.0
+        for j in range(x.size):
+            part += W[i, j] * x[j]
+        part *= payoff
+        total += part * part
+    return total <= SPARE
+
+
+@compiled
+def add_payoff(total, x, payoff):
+    """total ← total + r·x."""
+    for i in range(x.size):
+        total[i] += payoff * x[i]
+
+
+@compiled
+def suspect(state, s, x, payoff):
+    """Keep the payoff by itself."""
+    m = state.stage[s, N_SUSPECTS]
+    for i in range(x.size):
+        state.suspects[s, m, i] = x[i]
+    state.suspects[s, m, x.size] = payoff
+    state.stage[s, N_SUSPECTS] = m + 1
+
+
+@compiled
+def keep_suspect(suspects, s, k, place):
+    """Move suspect k to an earlier place."""
+    for i in range(suspects.shape[2]):
+        suspects[s, place, i] = suspects[s, k, i]
+
+
+@compiled
+def look_again(state, s):
+    """Make W anew and clear whom it clears."""
+    M, Q, W, suspects = state.square[0], state.square[1], state.whiten[s], state.suspects
+    d = M.shape[0]
+    trace = 0.0
+    for i in range(d):
+        trace += state.gram[s, i, i]
+        for j in range(d):
+            M[i, j] = state.gram[s, i, j]
+    eigen(M, Q)
+    rounding = 4e-16 * d * trace
+    for i in range(d):
+        weight = 1e10
+        if M[i, i] > 2.0 * rounding:
+            weight = 1.0 / math.sqrt(M[i, i] - rounding)
+        for j in range(d):
+            W[i, j] = weight * Q[j, i]
+    kept = 0
+    for k in range(state.stage[s, N_SUSPECTS]):
+        x, payoff = suspects[s, k, :d], suspects[s, k, d]
+        if cleared(W, x, payoff):
+            add_payoff(state.total[s], x, payoff)
+        else:
+            keep_suspect(suspects, s, k, kept)
+            kept += 1
+    state.stage[s, N_SUSPECTS] = kept
+    state.stage[s, LOOK_AT] = max(FIRST_SUSPECTS, 2 * kept)
+    state.stage[s, LOOK_AT_SIZE] = state.stage[s, SIZE] + state.stage[s, SIZE] // 4 + 1
+
+
+@compiled
+def count_suspects(state):
+    """How many suspects are kept in all stages together, and the most that ever were."""
+    total = 0
+    for s in range(state.stage.shape[0]):
+        total += state.stage[s, N_SUSPECTS]
+    state.counts[TOTAL, SUSPECTS] = total
+    state.counts[TOTAL, MOST_SUSPECTS] = max(state.counts[TOTAL, MOST_SUSPECTS], total)
+
+
+@compiled
+def mark_room(state):
+    """Say whether some stage has no room for a suspect, or the pool no chunk to spare."""
+    short = 0 < state.chunks.shape[0] <= state.clock[N_CHUNKS]
+    for s in range(state.stage.shape[0]):
+        if state.stage[s, N_SUSPECTS] >= state.suspects.shape[1]:
+            short = True
+    state.clock[FULL] = 1 if short else 0
+
+
+@compiled
+def keep_context(state, s, x):
+    """Append the context to the stage's chunks."""
+    stage = state.stage
+    row = stage[s, SIZE] % CHUNK
+    if row == 0:
+        chunk = state.clock[N_CHUNKS]
+        state.clock[N_CHUNKS] = chunk + 1
+        if stage[s, SIZE] == 0:
+            stage[s, CHUNK_FIRST] = chunk
+        else:
+            state.chunk_next[stage[s, CHUNK_LAST]] = chunk
+        stage[s, CHUNK_LAST] = chunk
+    for i in range(x.size):
+        state.chunks[stage[s, CHUNK_LAST], row, i] = x[i]
+
+
+@compiled
+def tofu_threshold(state, t):
+    """b_t = (v/ln(2T/δ))^{1/(1+ε)} t^{(1−ε)/(2(1+ε))}; its first factor is a constant."""
+    return state.num[CONST] * math.pow(float(t), state.num[GROWTH])
+
+
+@compiled
+def tofu_learn(state, s, x, payoff):
+    """Put the round into A and b, and keep the payoffs that might be truncated in the next one."""
+    suspects, scratch = state.suspects, state.vector[SOLVED]
+    d = x.size
+    state.num[LOG_DET] += add_context(state.A_inv[s], x, scratch)
+    state.stage[s, SIZE] += 1
+    suspect(state, s, x, payoff)
+    limit = tofu_threshold(state, state.clock[ROUND] + 1) * SPARE
+    kept = 0
+    for k in range(state.stage[s, N_SUSPECTS]):
+        x_k, payoff_k = suspects[s, k, :d], suspects[s, k, d]
+        c = math.sqrt(solve(state.A_inv[s], x_k, scratch))
+        if c * abs(payoff_k) <= limit:
+            add_payoff(state.total[s], x_k, payoff_k)
+        else:
+            keep_suspect(suspects, s, k, kept)
+            kept += 1
+    state.stage[s, N_SUSPECTS] = kept
+    count_suspects(state)
+    mark_room(state)
+    solve(state.A_inv[s], state.total[s], state.theta[s])
+
+
+@compiled
+def tofu_suspects(state):
+    """θ̂ ← A⁻¹b + A^{-1/2}z, z_i the sum of the suspects' u^i_τ r_τ that are no larger than b_t.
+
+    A^{-1/2} is the symmetric root, from the eigenvectors of A⁻¹.
+    """
+    M, Q, root, suspects = state.square[0], state.square[1], state.square[2], state.suspects
+    d = M.shape[0]
+    for i in range(d):
+        for j in range(d):
+            M[i, j] = state.A_inv[0, i, j]
+    eigen(M, Q)
+    for i in range(d):
+        for j in range(d):
+            root[i, j] = 0.0
+    for k in range(d):
+        weight = math.sqrt(max(M[k, k], 0.0))
+        for i in range(d):
+            for j in range(d):
+                root[i, j] += (Q[i, k] * Q[j, k]) * weight
+    limit = tofu_threshold(state, state.clock[ROUND]) * (1.0 + TIE)
+    u, z = state.vector[U], state.vector[Z_SUM]
+    for i in range(d):
+        z[i] = 0.0
+    for k in range(state.stage[0, N_SUSPECTS]):
+        solve(root, suspects[0, k, :d], u)
+        for i in range(d):
+            term = u[i] * suspects[0, k, d]
+            if abs(term) <= limit:
+                z[i] += term
+            else:
+                state.counts[FRESH, TRUNCATED] += 1
+    solve(root, z, u)
+    for i in range(d):
+        state.vector[THETA_NOW, i] = state.theta[0, i] + u[i]
+    state.counts[FRESH, ROOTS] += 1

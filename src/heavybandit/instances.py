@@ -1,0 +1,206 @@
+"""The worlds: Section 6, the construction of Theorem 3, and two controls that the paper lacks.
+
+A world says how many arms it has and in how many dimensions, draws the contexts of a round, knows
+θ* and carries a noise. Anything with these five members can be simulated:
+
+    n_arms, dim, noise
+    theta_star(seed) -> (dim,)
+    contexts(rng, first_round, n_rounds, plays) -> (n_rounds, n_arms, dim)
+
+`contexts` is asked for consecutive rounds (counted from 0) with one generator, and must draw from
+it in order, so that the size of the blocks does not show. `plays` is the asking policy's plays a
+round.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import noise as noises
+from .engine.offers import normalise
+from .noise import Noise
+from .policy import THETA_STREAM, Floats, one_of, real, stream, whole
+
+PRINTED_BOUNDS = {"student-t": (3.0, 4.0), "pareto": (1.0, 2.0), "pareto-centred": (1.0, 2.0)}
+"""Section 6's bounds on the second central and the second raw moment, by noise."""
+
+
+@dataclass(frozen=True)
+class UniformContexts:
+    """Contexts with entries uniform on [low, 1], divided by their norm; a fixed θ*."""
+
+    name: str  # what tables and figures call it
+    n_arms: int  # K
+    dim: int  # d
+    noise: Noise  # what is added to the mean
+    theta: tuple[float, ...]  # θ*
+    low: float = 0.0  # 0: the positive orthant, as in Section 6; −1: symmetric about 0
+    v_central: float | None = None  # the bound on the central moment that the paper prints
+    v_raw: float | None = None  # and the one on the raw moment
+
+    def theta_star(self, seed: int) -> Floats:
+        """θ*, the same for every seed."""
+        return np.array(self.theta)
+
+    def contexts(
+        self, rng: np.random.Generator, first_round: int, n_rounds: int, plays: int
+    ) -> Floats:
+        """The contexts of the next rounds."""
+        X = rng.random((n_rounds, self.n_arms, self.dim))
+        if self.low:
+            X *= 1.0 - self.low
+            X += self.low
+        normalise(X)
+        return X
+
+
+def _world(
+    name: str, noise: str | Noise, n_arms: int, dim: int, theta: Floats, low: float = 0.0
+) -> UniformContexts:
+    v_central, v_raw = (
+        PRINTED_BOUNDS.get(noise, (None, None)) if isinstance(noise, str) else (None,) * 2
+    )
+    law = noises.by_name(noise) if isinstance(noise, str) else noise
+    return UniformContexts(
+        name=f"{name}/{law.name}",
+        n_arms=whole("n_arms", n_arms, 1),
+        dim=whole("dim", dim, 1),
+        noise=law,
+        theta=tuple(float(x) for x in theta),
+        low=low,
+        v_central=v_central,
+        v_raw=v_raw,
+    )
+
+
+def section6(
+    noise: str | Noise = "student-t", *, n_arms: int = 20, dim: int = 10
+) -> UniformContexts:
+    """Section 6: d = 10, K = 20, θ* = 1/√d, contexts uniform on [0,1]^d and then normalised.
+
+    `noise` is "student-t", "pareto" (as printed, mean 0.015), "pareto-centred", or a noise.
+    θ* points along the mean context, so that the arm nearest to the mean is the best one.
+    """
+    return _world("section6", noise, n_arms, dim, np.full(dim, 1 / math.sqrt(dim)))
+
+
+def misaligned(
+    noise: str | Noise = "student-t", *, n_arms: int = 20, dim: int = 10
+) -> UniformContexts:
+    """Section 6 with a θ* at a right angle to the mean context: its signs alternate."""
+    whole("dim", dim, 2)
+    theta = np.zeros(dim)
+    even = dim - dim % 2
+    theta[:even:2], theta[1:even:2] = 1.0, -1.0
+    return _world("misaligned", noise, n_arms, dim, theta / math.sqrt(even))
+
+
+def symmetric(
+    noise: str | Noise = "student-t", *, n_arms: int = 20, dim: int = 10
+) -> UniformContexts:
+    """Section 6 with entries uniform on [−1,1] before normalising: the mean context is 0."""
+    return _world("symmetric", noise, n_arms, dim, np.full(dim, 1 / math.sqrt(dim)), low=-1.0)
+
+
+GAMMA_FROM = ("horizon", "stage")
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """The construction in the proof of Theorem 3: S = ⌊(d−1)/K⌋ stages, each a K-armed bandit.
+
+    Feature 0 is √½ for every arm. In stage j (counted from 0) feature jK+i of arm i is √½ too, and
+    the rest is 0. θ*_0 = √2 γ^ε; in each stage one arm i_j, drawn uniformly, has
+    θ*_{jK+i_j} = √2 γ^ε. So that arm pays 2γ^ε in the mean and the others γ^ε, as 1/γ or nothing.
+
+    The paper prints "trial t belongs to stage ⌊t/m⌋"; here trials are counted from 0 and the last
+    stage takes the T − mS trials that are left over, as the count of S stages demands.
+    """
+
+    horizon: int  # T, in plays
+    dim: int  # d
+    n_arms: int  # K
+    eps: float  # ε
+    gamma_from: str = "horizon"  # "horizon" as printed, or "stage": γ from the stage's length
+
+    def __post_init__(self) -> None:
+        whole("horizon", self.horizon, 1)
+        whole("n_arms", self.n_arms, 1)
+        whole("dim", self.dim, 1)
+        real("eps", self.eps, "in (0, 1]", 0.0, 1.0, top=True)
+        one_of("gamma_from", self.gamma_from, GAMMA_FROM)
+        if self.dim < self.n_arms + 1:
+            raise ValueError(
+                f"dim must be at least n_arms + 1 = {self.n_arms + 1}: with dim={self.dim} the "
+                f"construction has ⌊(dim−1)/n_arms⌋ = 0 stages"
+            )
+        if self.horizon < self.n_stages:
+            raise ValueError(
+                f"horizon must give each of the {self.n_stages} stages a play, got {self.horizon}"
+            )
+
+    @property
+    def name(self) -> str:
+        """What tables and figures call it."""
+        return f"lower-bound/gamma-from-{self.gamma_from}"
+
+    @property
+    def n_stages(self) -> int:
+        """S = ⌊(d−1)/K⌋."""
+        return (self.dim - 1) // self.n_arms
+
+    @property
+    def stage_length(self) -> int:
+        """m = ⌊T/S⌋."""
+        return self.horizon // self.n_stages
+
+    @property
+    def gamma(self) -> float:
+        """γ = (K/(T+2K))^{1/(1+ε)} with T as printed, or with the stage's length in its place."""
+        length = self.horizon if self.gamma_from == "horizon" else self.stage_length
+        return float((self.n_arms / (length + 2 * self.n_arms)) ** (1 / (1 + self.eps)))
+
+    @property
+    def noise(self) -> Noise:
+        """Pays 1/γ with probability γ·mean, else 0."""
+        return noises.TwoPointPayoff(self.gamma)
+
+    @property
+    def theta_norm(self) -> float:
+        """‖θ*‖ = √2 γ^ε √(S+1); the paper assumes it is at most 1."""
+        return math.sqrt(2 * (self.n_stages + 1)) * self.gamma**self.eps
+
+    def good_arms(self, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """i_j for each stage, counted from 0."""
+        return stream(seed, THETA_STREAM).integers(self.n_arms, size=self.n_stages)
+
+    def theta_star(self, seed: int) -> Floats:
+        """θ*, drawn anew for each seed."""
+        theta = np.zeros(self.dim)
+        theta[0] = math.sqrt(2) * self.gamma**self.eps
+        features = 1 + self.n_arms * np.arange(self.n_stages) + self.good_arms(seed)
+        theta[features] = theta[0]
+        return theta
+
+    def contexts(
+        self, rng: np.random.Generator, first_round: int, n_rounds: int, plays: int
+    ) -> Floats:
+        """The contexts of the next rounds; a round belongs to the stage of its first play."""
+        play = plays * np.arange(first_round, first_round + n_rounds)
+        stage = np.minimum(play // self.stage_length, self.n_stages - 1)
+        X = np.zeros((n_rounds, self.n_arms, self.dim))
+        X[:, :, 0] = math.sqrt(0.5)
+        arms = np.arange(self.n_arms)
+        features = 1 + self.n_arms * stage[:, None] + arms
+        X[np.arange(n_rounds)[:, None], arms, features] = math.sqrt(0.5)
+        return X
+
+
+def lower_bound(
+    horizon: int, dim: int, n_arms: int, eps: float, *, gamma_from: str = "horizon"
+) -> LowerBound:
+    """The construction of Theorem 3 as a world; see `LowerBound`."""
+    return LowerBound(horizon, dim, n_arms, eps, gamma_from)

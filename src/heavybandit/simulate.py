@@ -1,0 +1,292 @@
+"""One policy in one world: a regret curve and what happened along the way.
+
+Any object with `plays`, `rounds`, `select` and `update` can be simulated. The compiled policies are
+handed whole blocks of rounds; others are driven round by round. Contexts depend on the seed and the
+round alone, noise on the seed and the play alone, so that policies simulated with the same seed
+meet the same world, and neither the size of the blocks nor the company changes a bit.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from .engine import Compiled
+from .engine.offers import price
+from .engine.state import Ints
+from .noise import Noise, TwoPointPayoff
+from .policy import CONTEXT_STREAM, NOISE_STREAM, Floats, describe, stream, whole
+
+BLOCK_DOUBLES = 1 << 17  # contexts and draws of a block: small enough to stay in the cache
+
+
+class World(Protocol):
+    """What a simulation asks of a world; see `instances`."""
+
+    @property
+    def n_arms(self) -> int: ...
+    @property
+    def dim(self) -> int: ...
+    @property
+    def noise(self) -> Noise: ...
+    def theta_star(self, seed: int) -> Floats: ...
+    def contexts(
+        self, rng: np.random.Generator, first_round: int, n_rounds: int, plays: int
+    ) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came out of one policy in one world.
+
+    `diagnostics` of a compiled policy: rounds `explored` and `exploited` and times `visited`, by
+    stage; `arms_entering`, the mean number of arms that entered each stage; how many `estimates`
+    decisions needed; `truncated` terms in them; `suspects` kept at the end and `most_suspects` at
+    any time; `history_scans` (for ε < 1) and `matrix_roots` (TOFU); `intervals` that decisions were
+    based on and how many of them missed the true mean. With `audit=True` the intervals are those of
+    all surviving arms in every stage visited, whether a decision needed them or not.
+    """
+
+    policy: str  # the policy's name
+    world: str  # the world's name
+    seed: int  # the seed of contexts and noise
+    regret: float  # pseudo-regret of all plays (reading R3)
+    plays: Ints  # checkpoints: plays made …
+    curve: Floats  # … and the pseudo-regret until then
+    diagnostics: dict[str, Any] = field(default_factory=dict)
+    arms: Ints | None = None  # the arm of each round, if asked for
+
+
+def simulate(
+    policy: Any,
+    world: World,
+    seed: int = 0,
+    *,
+    checkpoints: int | Sequence[int] = 200,
+    audit: bool = False,
+    keep_arms: bool = False,
+    block: int | None = None,
+    progress: bool | Callable[[int], None] = False,
+) -> Run:
+    """Let a fresh policy play all its rounds in a world.
+
+    checkpoints  how many points the curve has, evenly spread, or the plays at which it is wanted
+    audit        form every interval of every stage visited and count those that miss (slower)
+    keep_arms    record the arm of each round
+    block        rounds to a block; by default as many as fit the cache
+    progress     True for a bar on stderr, or a function that is told how many plays were just made
+    """
+    return simulate_all(
+        [policy],
+        world,
+        seed,
+        checkpoints=checkpoints,
+        audit=audit,
+        keep_arms=keep_arms,
+        block=block,
+        progress=progress,
+    )[0]
+
+
+def simulate_all(
+    policies: Iterable[Any],
+    world: World,
+    seed: int = 0,
+    *,
+    checkpoints: int | Sequence[int] = 200,
+    audit: bool = False,
+    keep_arms: bool = False,
+    block: int | None = None,
+    progress: bool | Callable[[int], None] = False,
+) -> list[Run]:
+    """Let several fresh policies play in the same world; contexts are drawn once for all.
+
+    The same runs as one by one. Arguments as in `simulate`.
+    """
+    seed = whole("seed", seed, 0)
+    players = [_Player(p, world, seed, checkpoints, keep_arms) for p in policies]
+    if audit:
+        for player in players:
+            if not isinstance(player.policy, Compiled):
+                raise TypeError(f"audit needs a compiled policy, got {player.name}")
+            player.policy.audit()
+    if block is None:
+        most = max([world.n_arms * world.dim, *(p.policy.plays for p in players)])
+        block = max(1, BLOCK_DOUBLES // most)
+    block = whole("block", block, 1)
+    # Worlds may look at the plays a round (Theorem 3's stages are counted in plays), so only
+    # policies that agree on them can share contexts.
+    with _reporting(progress, sum(p.policy.plays * p.policy.rounds for p in players)) as report:
+        for plays in dict.fromkeys(p.policy.plays for p in players):
+            _play_together(
+                [p for p in players if p.policy.plays == plays], world, seed, block, report
+            )
+    return [player.result() for player in players]
+
+
+def _play_together(
+    players: list[_Player], world: World, seed: int, block: int, report: Callable[[int], None]
+) -> None:
+    """Let policies with the same plays a round go through the same contexts, block by block."""
+    plays = players[0].policy.plays
+    rounds = max(p.policy.rounds for p in players)
+    theta = world.theta_star(seed)
+    rng = stream(seed, CONTEXT_STREAM)
+    means = np.empty((block, world.n_arms))
+    best = np.empty(block)
+    for first in range(0, rounds, block):
+        n = min(block, rounds - first)
+        X = world.contexts(rng, first, n, plays)
+        if X.shape != (n, world.n_arms, world.dim):
+            raise ValueError(
+                f"contexts of world {world_name(world)} must have the shape "
+                f"{(n, world.n_arms, world.dim)}, got {X.shape}"
+            )
+        bad = price(X, theta, means, best)
+        if bad >= 0:
+            raise ValueError(
+                f"contexts of world {world_name(world)} must be finite and no longer than 1; "
+                f"those of round {first + bad + 1} are not"
+            )
+        if isinstance(world.noise, TwoPointPayoff):
+            world.noise.probability(means[:n])  # refuses means that are not probabilities over γ
+        for player in players:
+            left = min(n, player.policy.rounds - first)
+            if left > 0:
+                player.play(X[:left], means[:left], best[:left])
+                report(left * plays)
+
+
+class _Player:
+    """A policy on its way through a world, with its own copy of the noise stream."""
+
+    def __init__(
+        self,
+        policy: Any,
+        world: World,
+        seed: int,
+        checkpoints: int | Sequence[int],
+        keep_arms: bool,
+    ) -> None:
+        for member in ("plays", "rounds", "select", "update"):
+            if not hasattr(policy, member):
+                raise TypeError(f"policy must have {member}; {describe(policy)} has not")
+        self.name = describe(policy)
+        whole(f"plays of {self.name}", policy.plays, 1)
+        whole(f"rounds of {self.name}", policy.rounds, 1)
+        if getattr(policy, "round", 1) != 1:
+            raise ValueError(
+                f"policy must be fresh: this {self.name} has played {policy.round - 1} rounds"
+            )
+        for member in ("n_arms", "dim"):
+            have = getattr(policy, member, None)
+            if have is not None and have != getattr(world, member):
+                raise ValueError(
+                    f"policy was built with {member}={have}, "
+                    f"but {world_name(world)} has {member}={getattr(world, member)}"
+                )
+        self.policy, self.world, self.seed = policy, world, seed
+        self.rng = stream(seed, NOISE_STREAM)
+        self.marks = _checkpoint_rounds(checkpoints, policy.plays, policy.rounds)
+        self.values = np.empty(len(self.marks))
+        self.marked = 0
+        self.played = 0
+        self.regret = 0.0
+        self.arms = np.empty(policy.rounds if keep_arms else 0, dtype=np.int64)
+
+    def play(self, X: Floats, means: Floats, best: Floats) -> None:
+        n, plays = len(X), self.policy.plays
+        draws = self.world.noise.draw(self.rng, n * plays)
+        curve, arms = np.empty(n), np.empty(n, dtype=np.int64)
+        if isinstance(self.policy, Compiled):
+            gamma = self.world.noise.two_point_gamma
+            self.policy.play_block(X, means, best, draws, gamma, self.regret, curve, arms)
+        else:
+            self._play_rounds(X, means, best, draws, curve, arms)
+        self.regret = float(curve[-1])
+        until = int(np.searchsorted(self.marks, self.played + n, side="right"))
+        due = self.marks[self.marked : until]
+        self.values[self.marked : until] = curve[due - self.played - 1]
+        if self.arms.size:
+            self.arms[self.played : self.played + n] = arms
+        self.marked, self.played = until, self.played + n
+
+    def _play_rounds(
+        self, X: Floats, means: Floats, best: Floats, draws: Floats, curve: Floats, arms: Ints
+    ) -> None:
+        policy, plays, regret = self.policy, self.policy.plays, self.regret
+        X = X.view()
+        X.flags.writeable = False
+        for t in range(len(X)):
+            answer = policy.select(X[t])
+            try:
+                arm = operator.index(answer)
+            except TypeError:
+                arm = -1
+            if not 0 <= arm < self.world.n_arms:
+                raise ValueError(
+                    f"select of {self.name} must return an arm from 0 to {self.world.n_arms - 1}; "
+                    f"in round {self.played + t + 1} it returned {answer!r}"
+                )
+            mean = means[t, arm]
+            policy.update(self.world.noise.payoffs(mean, draws[t * plays : (t + 1) * plays]))
+            regret += plays * (best[t] - mean)
+            curve[t] = regret
+            arms[t] = arm
+
+    def result(self) -> Run:
+        return Run(
+            policy=self.name,
+            world=world_name(self.world),
+            seed=self.seed,
+            regret=self.regret,
+            plays=self.policy.plays * self.marks,
+            curve=self.values,
+            diagnostics=dict(getattr(self.policy, "diagnostics", {})),
+            arms=self.arms if self.arms.size else None,
+        )
+
+
+def world_name(world: Any) -> str:
+    """The world's name as it stands in tables and messages."""
+    return str(getattr(world, "name", type(world).__name__))
+
+
+def _checkpoint_rounds(checkpoints: int | Sequence[int], plays: int, rounds: int) -> Ints:
+    """The rounds after which the curve is recorded; the last is always among them."""
+    if isinstance(checkpoints, int | np.integer):
+        count = min(whole("checkpoints", checkpoints, 1), rounds)
+        marks = np.ceil(np.linspace(0, rounds, count + 1)[1:] - 1e-9).astype(np.int64)
+    else:
+        wanted = np.asarray(checkpoints, dtype=np.int64)
+        if wanted.ndim != 1 or wanted.size == 0 or wanted.min() < 1:
+            raise ValueError("checkpoints must be plays of at least 1, or how many there shall be")
+        marks = np.append(wanted[wanted < plays * rounds] // plays, rounds)
+        marks = marks[marks > 0]
+    return np.unique(marks)
+
+
+class _reporting:
+    """Progress: nothing, the caller's function, or a bar that counts plays."""
+
+    def __init__(self, progress: bool | Callable[[int], None], total: int) -> None:
+        self.progress, self.total = progress, total
+        self.bar: Any = None
+
+    def __enter__(self) -> Callable[[int], None]:
+        if callable(self.progress):
+            return self.progress
+        if not self.progress:
+            return lambda _: None
+        from tqdm import tqdm
+
+        self.bar = tqdm(total=self.total, unit="play", unit_scale=True)
+        return lambda n: self.bar.update(n) and None
+
+    def __exit__(self, *_: object) -> None:
+        if self.bar is not None:
+            self.bar.close()

@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-newest lint bench lab lock clean
+.PHONY: help setup test test-newest reproduce figures lint bench lab lock clean
 
 # The first of these that runs and is new enough; PYTHON=… overrides it.
 PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
@@ -17,10 +17,10 @@ READY := .venv/.ready
 $(shell [ "$$(cat $(READY) 2>/dev/null)" = "$$(pwd -P)" ] && $(PY) -c '' 2>/dev/null || rm -f $(READY))
 
 # One thread in every library: the machine's cores go to processes.
-test test-newest bench: export OMP_NUM_THREADS := 1
-test test-newest bench: export OPENBLAS_NUM_THREADS := 1
-test test-newest bench: export MKL_NUM_THREADS := 1
-test test-newest bench: export NUMBA_NUM_THREADS := 1
+test test-newest bench reproduce figures: export OMP_NUM_THREADS := 1
+test test-newest bench reproduce figures: export OPENBLAS_NUM_THREADS := 1
+test test-newest bench reproduce figures: export MKL_NUM_THREADS := 1
+test test-newest bench reproduce figures: export NUMBA_NUM_THREADS := 1
 
 # $(call install,ARGUMENTS): uv is several times faster than pip, but it does not read pip's
 # configuration, so a machine whose index is set there needs pip.
@@ -60,9 +60,19 @@ $(READY): requirements/bootstrap.lock requirements/test.lock pyproject.toml
 	@$(call install,--require-hashes -r requirements/$*.lock)
 	@touch $@
 
-test: setup ## Checks style and types, then runs all tests.
+test: setup ## Checks style and types, runs all tests, simulates a sample of data/ again.
 	$(call lint-with,$(PY))
 	$(PY) -m pytest -n 2
+	$(PY) -m heavybandit verify
+
+reproduce: setup ## Simulates everything from scratch and says what differs from data/.
+	@rm -rf build/reproduce
+	$(PY) -m heavybandit sweep --all --store build/reproduce/store --data build/reproduce/data
+	$(PY) -m heavybandit notebooks --out build/reproduce/notebooks
+	$(PY) -m heavybandit compare build/reproduce/data data
+
+figures: setup ## Executes the notebooks on the results in data/.
+	$(PY) -m heavybandit notebooks --out build/notebooks
 
 test-newest: ## Runs the same checks with the newest versions of everything, in .venv-newest.
 	@"$(PYTHON)" -m venv --clear .venv-newest

@@ -8,6 +8,7 @@
 """
 
 from . import instances, noise, paper, theory
+from .checking import check_policy
 from .engine import (
     CRT,
     MENU,
@@ -39,6 +40,7 @@ __all__ = [
     "SupBMM",
     "SupBTC",
     "Uniform",
+    "check_policy",
     "instances",
     "lower_bound",
     "misaligned",

@@ -25,7 +25,9 @@ from .noise import Noise
 from .policy import THETA_STREAM, Floats, one_of, real, stream, whole
 
 PRINTED_BOUNDS = {"student-t": (3.0, 4.0), "pareto": (1.0, 2.0), "pareto-centred": (1.0, 2.0)}
-"""Section 6's bounds on the second central and the second raw moment, by noise."""
+"""Section 6's bounds on the second central and the second raw moment, by noise.
+
+The centred Pareto noise is not in the paper; the bounds printed for the other hold for it too."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,11 @@ def _world(
     )
 
 
+def _along_ones(dim: int) -> Floats:
+    """1/√d in every coordinate."""
+    return np.full(whole("dim", dim, 1), 1 / math.sqrt(dim))
+
+
 def section6(
     noise: str | Noise = "student-t", *, n_arms: int = 20, dim: int = 10
 ) -> UniformContexts:
@@ -84,7 +91,7 @@ def section6(
     `noise` is "student-t", "pareto" (as printed, mean 0.015), "pareto-centred", or a noise.
     θ* points along the mean context, so that the arm nearest to the mean is the best one.
     """
-    return _world("section6", noise, n_arms, dim, np.full(dim, 1 / math.sqrt(dim)))
+    return _world("section6", noise, n_arms, dim, _along_ones(dim))
 
 
 def misaligned(
@@ -102,7 +109,7 @@ def symmetric(
     noise: str | Noise = "student-t", *, n_arms: int = 20, dim: int = 10
 ) -> UniformContexts:
     """Section 6 with entries uniform on [−1,1] before normalising: the mean context is 0."""
-    return _world("symmetric", noise, n_arms, dim, np.full(dim, 1 / math.sqrt(dim)), low=-1.0)
+    return _world("symmetric", noise, n_arms, dim, _along_ones(dim), low=-1.0)
 
 
 GAMMA_FROM = ("horizon", "stage")
@@ -116,8 +123,8 @@ class LowerBound:
     the rest is 0. θ*_0 = √2 γ^ε; in each stage one arm i_j, drawn uniformly, has
     θ*_{jK+i_j} = √2 γ^ε. So that arm pays 2γ^ε in the mean and the others γ^ε, as 1/γ or nothing.
 
-    The paper prints "trial t belongs to stage ⌊t/m⌋"; here trials are counted from 0 and the last
-    stage takes the T − mS trials that are left over, as the count of S stages demands.
+    The paper puts trial t into stage ⌊t/m⌋; here trials are counted from 0 and the last stage takes
+    the T − mS trials that are left over, as the count of S stages demands.
     """
 
     horizon: int  # T, in plays
@@ -172,6 +179,17 @@ class LowerBound:
     def theta_norm(self) -> float:
         """‖θ*‖ = √2 γ^ε √(S+1); the paper assumes it is at most 1."""
         return math.sqrt(2 * (self.n_stages + 1)) * self.gamma**self.eps
+
+    @property
+    def v_raw(self) -> float:
+        """The bound on the raw 1+ε moment that the paper prints."""
+        return 2.0
+
+    @property
+    def v_central(self) -> float:
+        """The larger of the two kinds of arms' central 1+ε moments."""
+        means = (self.gamma**self.eps, 2 * self.gamma**self.eps)
+        return max(self.noise.central_moment(self.eps, mean) for mean in means)
 
     def good_arms(self, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         """i_j for each stage, counted from 0."""

@@ -8,21 +8,26 @@ same policies compiled and streaming; the tests hold the two equal, arm by arm.
     Y  (n, r)  their payoffs, r plays a round             r^j_{τ,a_τ}
     X  (K, d)  contexts on offer now                      x_{t,a}
 
-What the paper leaves open is read as follows. T counts plays (R1) and t rounds (R2). The lowest
-index wins among values within `TIE` of the best (R4). The median of an even count is the lower one,
-because the paper's estimator is one of the r estimators (R5). A₁ = I (R6). v bounds the central
-moment for SupBMM, MoM, MENU and the raw one for SupBTC, CRT, TOFU (R7). `width_scale` multiplies
-the whole half-width (R8). SupBMM's master runs on T₀ = ⌊T/r⌋ rounds (R9), SupBTC's on T (R10).
-"Some arm" is chosen by `explore` (R11). Past the last stage the master exploits (R12). Widths use
-A⁻¹, as Algorithms 1 and 2 print (R13), and only surviving arms are looked at (R14). One reading is
-added to these: where the paper compares with ≤ or ≥, values that are equal in exact arithmetic must
-pass whatever their last bit says, so such comparisons allow for `TIE` too (R15). Equality is not
-rare: with v = 3, SupBMM's α + 1 is 7, and after 195 plays of one unit vector 7/√196 is 2^{-1}.
+What the paper leaves open is read as follows. T counts plays (R1) and t rounds (R2); regret is
+counted in means, never in noisy payoffs (R3). The lowest index wins among values within `TIE` of
+the best (R4). The median of an even count is the lower one, because the paper's estimator is one of
+the r estimators (R5). A₁ = I (R6). v bounds the central moment for SupBMM, MoM, MENU and the raw
+one for SupBTC, CRT, TOFU (R7). `width_scale` multiplies the whole half-width (R8). SupBMM's master
+runs on T₀ = ⌊T/r⌋ rounds (R9), SupBTC's on T (R10).
+"Some arm" is chosen by `explore` (R11); "optimistic" looks at payoffs and so voids the
+independence that Propositions 1 and 2 need, and so do FlatBMM and FlatBTC, which have no stages.
+Past the last stage the master exploits (R12). Widths use A⁻¹, as Algorithms 1 and 2 print (R13),
+and only surviving arms are looked at (R14). One reading is added to these: where the paper compares
+with ≤ or ≥, values that are equal in exact arithmetic must pass whatever their last bit says (R15).
+A bound on a size (steps 7, 8 and 11, η_t, b_t) is therefore taken 1 + `TIE` times as large, and the
+difference of step 14 larger by `TIE`. Equality is not rare: with v = 3, SupBMM's α + 1 is 7, and
+after 195 rounds with one unit vector 7/√196 is 2^{-1}.
 
 The constants of MENU and TOFU are those of Shao et al. 2018 (NeurIPS). Those of MoM and CRT were
 taken from a public implementation descended from the authors' own (the code of arXiv 2110.13876);
 the text of Medina & Yang 2016 was not at hand, and CRT's √(2v² ln t) could not be confirmed.
-`constants="circulated"` is that implementation's own, shrunken choice; it is never "the paper's".
+`constants="circulated"` takes its plays a round and its shrunken widths (not its every index), with
+v the central moment throughout; it is a reading of its own, never "the paper's".
 """
 
 from __future__ import annotations
@@ -105,7 +110,7 @@ class _Literal(HeavyTailedPolicy):
         return V, Y
 
     def _growth(self) -> float:
-        """t^{(1−ε)/(2(1+ε))}, by which every width grows."""
+        """t^{(1−ε)/(2(1+ε))}, by which widths grow (all but MoM's and CRT's)."""
         return float(self.round ** ((1 - self.eps) / (2 * (1 + self.eps))))
 
     def _log_term(self) -> float:
@@ -124,7 +129,11 @@ class _Literal(HeavyTailedPolicy):
 
 
 class _Master(_Literal):
-    """Algorithm 3: screens the arms through S stages, each with an index set of its own."""
+    """Algorithm 3: screens the arms through S stages, each with an index set of its own.
+
+    The stages can run out (R12) only for 5, 6, 7 and 17 to 20 rounds: for any other number T₀ of
+    rounds 2^{-S} ≤ 1/√T₀, so that in stage S either step 8 or step 11 applies.
+    """
 
     def __init__(
         self,
@@ -166,11 +175,11 @@ class _Master(_Literal):
             if np.all(w <= (1 + TIE) / math.sqrt(self.rounds)):  # step 8
                 self._grows = None  # step 10
                 return int(A_hat[argmax(upper)])  # step 9
-            wide = np.flatnonzero(w > (1 + TIE) * 2.0**-s)
-            if wide.size:  # step 11
+            wide = np.flatnonzero(w > (1 + TIE) * 2.0**-s)  # step 11
+            if wide.size:
                 self._grows = s  # step 12
                 return int(A_hat[wide[self._some(w[wide], upper[wide], luck)]])
-            stays = upper >= upper.max() - 2.0 ** (1 - s) - TIE
+            stays = upper >= upper.max() - 2.0 ** (1 - s) - TIE  # steps 13–14
             if s == self.n_stages:  # no stage is left: exploit (R12)
                 self._grows = None
                 return int(A_hat[stays][argmax(upper[stays])])
@@ -242,25 +251,29 @@ class _Plain(_Literal):
 
 
 class FlatBMM(_Plain):
-    """UCB straight on Algorithm 1, over the whole history."""
+    """UCB straight on Algorithm 1, over the whole history: its payoffs are not independent."""
 
     def _plays_and_rounds(self) -> tuple[int, int]:
         r = 31 if self._circulated else math.ceil(8 * self._log_term())
         return r, self.horizon // r
 
     def _choose(self, X: Floats, luck: float) -> int:
-        factor = 0.01 / 6 * self._alpha_bmm() if self._circulated else self._alpha_bmm() + 1
-        r_hat, w = bmm(*self._history(), X, factor - 1)
+        alpha = self._alpha_bmm()
+        if self._circulated:
+            alpha = 0.01 / 6 * alpha - 1  # Algorithm 1 adds the 1 again
+        r_hat, w = bmm(*self._history(), X, alpha)
         return argmax(r_hat + self.width_scale * w)
 
 
 class FlatBTC(_Plain):
-    """UCB straight on Algorithm 2, over the whole history."""
+    """UCB straight on Algorithm 2, over the whole history: its payoffs are not independent."""
 
     def _choose(self, X: Floats, luck: float) -> int:
-        factor = 0.01 / 3 * self.v * self._growth() if self._circulated else self._alpha_btc() + 1
+        alpha = self._alpha_btc()
+        if self._circulated:
+            alpha = 0.01 / 3 * self.v * self._growth() - 1  # Algorithm 2 adds the 1 again
         V, Y = self._history()
-        r_hat, w = btc(V, Y[:, 0], X, factor - 1, self.eps)
+        r_hat, w = btc(V, Y[:, 0], X, alpha, self.eps)
         return argmax(r_hat + self.width_scale * w)
 
 
@@ -295,7 +308,8 @@ class MoM(_Baseline):
     _circulated_divisor = 40.0
 
     def _plays_and_rounds(self) -> tuple[int, int]:
-        m = math.floor(self.horizon ** (2 * self.eps / (1 + 3 * self.eps)))
+        power = self.horizon ** (2 * self.eps / (1 + 3 * self.eps))
+        m = math.floor(power * (1 + 1e-12))  # 1000^{1/3} is 10, not 9.999…
         return self.horizon // m, m
 
     def _estimate(self, A: Floats, V: Floats, Y: Floats) -> Floats:
@@ -352,7 +366,7 @@ class MENU(_Baseline):
 
 
 class TOFU(_Baseline):
-    """TOFU (Shao et al. 2018): least squares in rotated coordinates, each truncated at b_t."""
+    """TOFU (Shao et al. 2018): least squares in whitened coordinates, each truncated at b_t."""
 
     _circulated_divisor = 5.0
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 
 TIE = 1e-9
-"""Values this close count as equal (readings R4 and R15, see `heavybandit.paper`)."""
+"""Values this close count as equal; readings R4 and R15 in `heavybandit.paper` say how."""
 
 LONGEST = 1.0 + 1e-6
 """Contexts may be this long: a unit vector normalised in single precision still passes."""
@@ -49,10 +49,12 @@ def whole(name: str, value: SupportsIndex, least: int) -> int:
 
 def real(name: str, value: float, allowed: str, low: float, high: float, *, top: bool) -> float:
     """A number above `low` and below `high` (or equal to it, if `top`); `allowed` says so."""
+    if isinstance(value, bool | np.bool_ | str | bytes):
+        raise TypeError(f"{name} must be a number {allowed}, got {value!r}")
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be {allowed}, got {value!r}") from None
+        raise TypeError(f"{name} must be a number {allowed}, got {value!r}") from None
     if not (low < number < high or (top and number == high)):
         raise ValueError(f"{name} must be {allowed}, got {number!r}")
     return number
@@ -92,9 +94,9 @@ class Policy:
         """Fix the plays a round and the rounds, or say that the horizon holds not even one."""
         if rounds < 1:
             raise ValueError(
-                f"horizon must allow at least one round: {type(self).__name__} plays an arm "
-                f"{plays} times a round here, so horizon must be at least {plays}, "
-                f"got {self.horizon}"
+                f"horizon must hold at least one round, got {self.horizon}, and "
+                f"{type(self).__name__} would play its arm {plays} times a round "
+                f"(a number that may grow with the horizon)"
             )
         self.plays, self.rounds = plays, rounds
 
@@ -179,7 +181,7 @@ def _as_floats(name: str, values: ArrayLike, wanted: str) -> Floats:
 class HeavyTailedPolicy(Policy):
     """A policy whose widths are built from a moment bound, as all of the paper's are."""
 
-    _shortest_horizon = 3  # below, ln T < 1 and the paper's logarithms lose their sense
+    _shortest_horizon = 3  # below, ln T < 1; the baselines could do with less but gain nothing
 
     def __init__(
         self,

@@ -7,12 +7,12 @@ and formulas in the paper's symbols:
 
     horizon T    n_arms K    dim d    v, delta δ, eps ε    t the 1-based round    L = ln(2KT ln T/δ)
 
-`t` and `horizon` may be numbers or NumPy arrays where the value is not an integer count.
+`t` and `horizon` may be NumPy arrays where their type says Number.
 
 Provenance of the baselines. MENU's and TOFU's constants are those of Shao et al. 2018 (NeurIPS).
 MoM's and CRT's were taken from a public implementation descended from the authors' own (the code
-of arXiv 2110.13876, whose six algorithm files say "originally from arXiv:2004.13465 with
-permission, … modified"); the text of Medina & Yang 2016 was not at hand, and CRT's √(2v² ln t)
+of arXiv 2110.13876, whose algorithm files say that they come from arXiv 2004.13465 with permission
+and were modified); the text of Medina & Yang 2016 was not at hand, and CRT's √(2v² ln t)
 term could not be confirmed. LinUCB's α is from memory of Chu et al. 2011; the present paper only
 states its order, O(√ln(TK)).
 """
@@ -211,7 +211,7 @@ def lemma1(beta: ArrayLike, v: float, eps: float, chi: float) -> float:
 
 
 def lemma2_threshold(t: Number, v: float, eps: float, c: float) -> Number:
-    """One of BMM's estimates misses by more than this with probability LEMMA2 at most (Lemma 2).
+    """The noise moves one of BMM's estimates by more with probability LEMMA2 at most (Lemma 2).
 
     (12v)^{1/(1+ε)} t^{(1−ε)/(2(1+ε))} c
     """
@@ -280,7 +280,7 @@ def mom_schedule(horizon: float, eps: float) -> tuple[int, int]:
     """
     require_horizon(horizon)
     require_eps(eps)
-    rounds = math.floor(horizon ** (2 * eps / (1 + 3 * eps)))
+    rounds = math.floor(horizon ** (2 * eps / (1 + 3 * eps)) * (1 + 1e-12))  # 1000^{1/3} is 10
     return rounds, math.floor(horizon / rounds)
 
 
@@ -317,7 +317,7 @@ def mom_beta(
 
 
 def crt_threshold(t: Number, eps: float) -> Number:
-    """CRT sets a payoff larger than this to 0 (Section 6's baseline; η_t of Section 2).
+    """CRT sets a payoff whose size is above this to 0 (Section 6's baseline; η_t of Section 2).
 
     η_t = t^{1/(2(1+ε))}
     """
@@ -364,7 +364,7 @@ def menu_beta(t: Number, dim: int, v: float, eps: float) -> Number:
 
 
 def tofu_threshold(t: Number, horizon: float, v: float, delta: float, eps: float) -> Number:
-    """TOFU drops a term of its sums larger than this (Section 6's baseline; b_t of Section 2).
+    """TOFU drops a term whose size is above this (Section 6's baseline; b_t of Section 2).
 
     b_t = (v/ln(2T/δ))^{1/(1+ε)} t^{(1−ε)/(2(1+ε))}
     """
@@ -415,7 +415,7 @@ def horizon_of_use(
     """The horizon T* from which on bound(T) < ρT, where ρ is the regret a play (no statement).
 
     `start` if the bound is below ρT throughout, infinity if it is not below at the largest T
-    looked at. With ρ = TRIVIAL this is where a bound first beats knowing nothing.
+    looked at. With ρ = TRIVIAL this is the horizon from which a bound beats knowing nothing.
     """
     require_positive("regret_per_play", regret_per_play)
     require_positive("start", start)

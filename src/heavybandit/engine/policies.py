@@ -136,7 +136,11 @@ class _HeavyTailed(Compiled, HeavyTailedPolicy):
 
 
 class _Master(_HeavyTailed):
-    """Algorithm 3 over one of the basic algorithms."""
+    """Algorithm 3 over one of the basic algorithms; "some arm" (step 11) is chosen by `explore`.
+
+    "first", the lowest index; "random"; "widest"; or "optimistic", the largest upper bound, which
+    looks at payoffs and so voids the independence that the paper's analysis needs.
+    """
 
     def __init__(
         self,
@@ -248,7 +252,7 @@ class _Plain(_HeavyTailed):
 
 
 class FlatBMM(_Plain):
-    """UCB straight on Algorithm 1, over the whole history."""
+    """UCB straight on Algorithm 1, over the whole history: its payoffs are not independent."""
 
     def _prepare(self, circulated: bool) -> None:
         r = 31 if circulated else theory.plays_per_round(self.horizon, self.n_arms, self.delta)
@@ -258,7 +262,7 @@ class FlatBMM(_Plain):
 
 
 class FlatBTC(_Plain):
-    """UCB straight on Algorithm 2, over the whole history."""
+    """UCB straight on Algorithm 2, over the whole history: its payoffs are not independent."""
 
     def _prepare(self, circulated: bool) -> None:
         self._schedule(1, self.horizon)
@@ -310,7 +314,7 @@ class MENU(_Plain):
 
 
 class TOFU(_Plain):
-    """TOFU (Shao et al. 2018): least squares in rotated coordinates, each truncated at b_t."""
+    """TOFU (Shao et al. 2018): least squares in whitened coordinates, each truncated at b_t."""
 
     def _prepare(self, circulated: bool) -> None:
         self._schedule(1, self.horizon)

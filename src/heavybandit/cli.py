@@ -1,0 +1,392 @@
+"""The command line: `heavybandit run | sweep | verify | compare | notebooks | claims | list`.
+
+Exit codes: 0 all is well; 1 something was compared and differs; 2 the command cannot be carried out
+as given; 3 the store, the data, the cluster or a notebook failed; 130 stopped by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import inspect
+import json
+import os
+import secrets
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import __version__, results
+from .experiments import EXPERIMENTS, NOISES, POLICIES, WORLDS, Recipe, by_name, recipe, with_bound
+from .noise import SECTION6
+from .notebooks import NotebookError
+from .plotting import check_figure_name, regret_figure, save
+from .simulate import Run, simulate
+from .store import Store, StoreError
+from .sweep import SweepError, plays_of, sweep
+
+OK, DIFFERS, CANNOT, UNUSABLE, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out one command; returns the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        code: int = options.do(options)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        print("\nheavybandit: stopped.", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output has gone, as `| head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except (StoreError, SweepError, NotebookError) as error:
+        print(f"heavybandit: {error}", file=sys.stderr)
+        return UNUSABLE
+    except (ValueError, TypeError, RuntimeError, OSError) as error:
+        print(f"heavybandit: {error}", file=sys.stderr)
+        return CANNOT
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="heavybandit",
+        description="Linear bandits with heavy-tailed payoffs: the algorithms of Xue et al. "
+        "(IJCAI 2020) and their experiments.",
+        epilog="exit codes: 0 well, 1 something differs, 2 cannot be done as given, "
+        "3 store, data, cluster or notebook failed, 130 stopped",
+    )
+    parser.add_argument("--version", action="version", version=f"heavybandit {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name: str, do: Callable[..., int], what: str, example: str) -> Any:
+        sub = commands.add_parser(
+            name,
+            help=what,
+            description=what,
+            epilog=f"example:\n  {example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        sub.set_defaults(do=do)
+        return sub
+
+    run = command(
+        "run",
+        _run,
+        "Simulate one policy in one world and print its regret beside uniform play's.",
+        "heavybandit run SupBTC --noise pareto --horizon 100000 --set width_scale=0.05 "
+        "--seeds 5 --plot regret.png",
+    )
+    run.add_argument(
+        "policy", help=f"one of {', '.join(POLICIES)}, or path/to/file.py:ClassName for your own"
+    )
+    run.add_argument("--world", default="section6", help=f"one of {', '.join(WORLDS)}")
+    run.add_argument(
+        "--noise",
+        help=f"{', '.join(SECTION6)}, or a family with parameters such as "
+        "SymmetricPareto:shape=1.5,scale=0.3 (default: student-t)",
+    )
+    run.add_argument("--horizon", type=_plays, default=10_000, help="plays (default 10000)")
+    run.add_argument("--seed", type=int, default=0, help="the first seed (default 0)")
+    run.add_argument("--seeds", type=int, default=1, help="how many seeds (default 1)")
+    run.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of the policy; v may be 'printed' or 'exact' (default: printed in "
+        "Section 6's noises, else exact)",
+    )
+    run.add_argument(
+        "--world-set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of the world, such as n_arms=4",
+    )
+    run.add_argument("--plot", type=Path, metavar="FILE", help="draw the curves: .png, .svg, .pdf")
+
+    go = command(
+        "sweep",
+        _sweep,
+        "Simulate every run of an experiment that is not finished yet, and renew its results.",
+        "heavybandit sweep section6 --workers 2",
+    )
+    go.add_argument("names", nargs="*", metavar="NAME", help="experiments; see heavybandit list")
+    go.add_argument("--all", action="store_true", help="all experiments")
+    go.add_argument("--store", default="build/store", help="finished runs (default build/store)")
+    go.add_argument("--data", default="data", help="where the text files go (default data)")
+    go.add_argument(
+        "--workers", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)"
+    )
+    go.add_argument("--dask", metavar="ADDRESS", help="a Dask scheduler, such as tcp://host:8786")
+    go.add_argument("--shuffle", type=int, metavar="SEED", help="take the runs in a random order")
+    go.add_argument("--quiet", action="store_true", help="no progress")
+
+    check = command(
+        "verify",
+        _verify,
+        "Simulate stored results again, a random sample or all, and demand equality.",
+        "heavybandit verify section6 --plays 5000000",
+    )
+    check.add_argument("names", nargs="*", metavar="NAME", help="experiments (default: all there)")
+    check.add_argument("--data", default="data", help="where the text files are (default data)")
+    check.add_argument("--all", action="store_true", help="every run, not a sample")
+    check.add_argument("--seed", type=int, help="of the sample (default: random, and printed)")
+    check.add_argument(
+        "--plays", type=float, default=2e6, help="how many plays the sample may take (default 2e6)"
+    )
+
+    compare = command(
+        "compare",
+        _compare,
+        "Say which result files of two folders differ.",
+        "heavybandit compare build/reproduced data",
+    )
+    compare.add_argument("made")
+    compare.add_argument("committed")
+
+    books = command(
+        "notebooks",
+        _notebooks,
+        "Execute the numbered notebooks in order, into a folder; stops at the first that fails.",
+        "heavybandit notebooks --out build/notebooks",
+    )
+    books.add_argument("--folder", default="notebooks", help="where they are (default notebooks)")
+    books.add_argument("--out", default="build/notebooks", help="(default build/notebooks)")
+    books.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of every notebook",
+    )
+
+    ledger = command(
+        "claims",
+        _claims,
+        "Show what came of each statement of the paper.",
+        "heavybandit claims",
+    )
+    ledger.add_argument("--data", default="data", help="where claims.json is (default data)")
+
+    command("list", _list, "List experiments, policies, worlds and noises.", "heavybandit list")
+    return parser
+
+
+def _plays(text: str) -> int:
+    """A whole number of plays; 1e6 is one too."""
+    value = float(text)
+    if value != int(value):
+        raise argparse.ArgumentTypeError(f"a whole number of plays is needed, got {text!r}")
+    return int(value)
+
+
+def _settings(pairs: Sequence[str], option: str) -> dict[str, Any]:
+    """NAME=VALUE pairs; numbers, true, false and null as in JSON, anything else as text."""
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not (name and equals):
+            raise ValueError(f"{option} must be NAME=VALUE, got {pair!r}")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def _noise(text: str) -> str | Recipe:
+    family, colon, rest = text.partition(":")
+    if not colon:
+        return recipe(family) if family in NOISES else family
+    return recipe(family, **_settings(rest.split(","), "--noise"))
+
+
+def _own_policy(text: str) -> Callable[..., Any]:
+    """The class or function NAME of path/to/file.py:NAME."""
+    path, _, name = text.rpartition(":")
+    file = Path(path)
+    if not file.is_file():
+        raise ValueError(f"there is no file {path!r} to take the policy {name!r} from")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"{path!r} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[file.stem] = module
+    spec.loader.exec_module(module)
+    build: Callable[..., Any] | None = getattr(module, name, None)
+    if build is None:
+        raise ValueError(f"{path} has no {name!r}")
+    return build
+
+
+def _run(options: argparse.Namespace) -> int:
+    params = _settings(options.set, "--set")
+    world_params = _settings(options.world_set, "--world-set")
+    if options.world == "lower_bound":
+        world_params = {
+            "dim": 9,
+            "n_arms": 4,
+            "eps": 1.0,
+            "horizon": options.horizon,
+        } | world_params
+        if options.noise:
+            raise ValueError("--noise does not go with lower_bound, which has its own payoffs")
+    else:
+        world_params["noise"] = _noise(options.noise or "student-t")
+    world = recipe(options.world, **world_params).build(WORLDS)
+    shape = {"horizon": options.horizon, "n_arms": world.n_arms, "dim": world.dim}
+    if ":" in options.policy:
+        build = _own_policy(options.policy)
+    else:
+        if options.policy not in POLICIES:
+            raise ValueError(f"there is no policy {options.policy!r}: {', '.join(POLICIES)}")
+        if options.policy not in ("Uniform", "GreedyRidge", "LinUCB"):
+            printed = getattr(world, "v_raw", None) is not None
+            params.setdefault("v", "printed" if printed else "exact")
+        params = dict(with_bound(recipe(options.policy, **params), world).params)
+        build = POLICIES[options.policy]
+        _check_settings(options.policy, build, params)
+    if options.seeds < 1:
+        raise ValueError(f"--seeds must be at least 1, got {options.seeds}")
+    if options.plot:
+        check_figure_name(options.plot)  # before the work, not after it
+    runs: list[Run] = []
+    uniform: list[Run] = []
+    for seed in range(options.seed, options.seed + options.seeds):
+        seeded = params if ":" in options.policy else {**params, "seed": seed}
+        policy = build(**shape, **seeded)
+        runs.append(simulate(policy, world, seed, checkpoints=10, progress=sys.stderr.isatty()))
+        control = POLICIES["Uniform"](**shape, seed=seed)
+        uniform.append(simulate(control, world, seed, checkpoints=[*map(int, runs[-1].plays)]))
+    _table(runs, uniform)
+    if options.plot:
+        save(regret_figure([runs, uniform], f"{runs[0].policy} in {runs[0].world}"), options.plot)
+        print(f"drawn in {options.plot}")
+    return OK
+
+
+def _check_settings(name: str, build: Callable[..., Any], params: dict[str, Any]) -> None:
+    """Refuse a --set that the policy does not know, with those it does."""
+    known = set(inspect.signature(build).parameters) - {"horizon", "n_arms", "dim", "seed"}
+    for param in params:
+        if param not in known:
+            has = f"it has {', '.join(sorted(known))}" if known else "it has none"
+            raise ValueError(f"{name} has no parameter {param!r}; {has}")
+
+
+def _table(runs: list[Run], uniform: list[Run]) -> None:
+    """Mean regret over seeds at ten checkpoints."""
+    seeds = f"{len(runs)} seed{'s' * (len(runs) > 1)}"
+    print(f"{runs[0].policy} in {runs[0].world}, {seeds}: mean pseudo-regret")
+    print(f"{'plays':>12} {'regret':>14} {'a play':>10} {'uniform':>14}")
+    for i, plays in enumerate(runs[0].plays):
+        mine = sum(run.curve[i] for run in runs) / len(runs)
+        control = sum(run.curve[min(i, len(run.curve) - 1)] for run in uniform) / len(uniform)
+        print(f"{plays:>12} {mine:>14.2f} {mine / plays:>10.4f} {control:>14.2f}")
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    names = list(EXPERIMENTS) if options.all else options.names
+    if not names:
+        raise ValueError(f"name an experiment ({', '.join(EXPERIMENTS)}) or give --all")
+    if options.workers < 1:
+        raise ValueError(f"--workers must be at least 1, got {options.workers}")
+    experiments = [by_name(name) for name in names]
+    store = Store(options.store)
+    for experiment in experiments:
+        try:
+            summary = sweep(
+                experiment,
+                store,
+                workers=options.workers,
+                dask=options.dask,
+                progress=not options.quiet,
+                shuffle=options.shuffle,
+            )
+        except KeyboardInterrupt:
+            done = sum(store.load(spec) is not None for spec in experiment.runs())
+            print(
+                f"\nheavybandit: stopped. {done} of {len(experiment.runs())} runs of "
+                f"{experiment.name} are finished and kept in {options.store}; "
+                f"the same command goes on from there.",
+                file=sys.stderr,
+            )
+            return INTERRUPTED
+        files = results.consolidate(experiment, store, options.data)
+        elsewhere = f", {summary.elsewhere} by another process" if summary.elsewhere else ""
+        print(
+            f"{experiment.name}: {summary.runs} runs, {summary.found} were there, "
+            f"{summary.done} done now{elsewhere}; results in {files[0]}"
+        )
+    return OK
+
+
+def _verify(options: argparse.Namespace) -> int:
+    seed = secrets.randbelow(2**31) if options.seed is None else options.seed
+    names = options.names or results.consolidated(options.data)
+    for name in names:
+        by_name(name)
+    if not names:
+        print(f"nothing to verify: no results in {options.data}")
+        return OK
+    plays = float("inf") if options.all else options.plays
+    check = results.verify(options.data, seed=seed, plays=plays, names=names)
+    which = "all of them" if options.all else f"a sample drawn with --seed {seed}"
+    for difference in check.differences:
+        print(f"differs: {difference}")
+    print(
+        f"{check.runs} runs ({check.plays:.3g} plays) of {', '.join(names)} simulated again, "
+        f"{which}: {len(check.differences) or 'no'} "
+        f"difference{'s' * (len(check.differences) != 1)}"
+    )
+    return DIFFERS if check.differences else OK
+
+
+def _compare(options: argparse.Namespace) -> int:
+    for folder in (options.made, options.committed):
+        if not Path(folder).is_dir():
+            raise ValueError(f"there is no folder {folder!r}")
+    found = results.differences(options.made, options.committed)
+    for difference in found:
+        print(difference)
+    if not found:
+        print(f"nothing differs between {options.made} and {options.committed}")
+    return DIFFERS if found else OK
+
+
+def _notebooks(options: argparse.Namespace) -> int:
+    from .notebooks import execute_all
+
+    count = execute_all(options.folder, options.out, _settings(options.set, "--set"))
+    print(f"{count} notebooks executed into {options.out}" if count else "there are no notebooks")
+    return OK
+
+
+def _claims(options: argparse.Namespace) -> int:
+    path = Path(options.data) / "claims.json"
+    if not path.exists():
+        print(f"no claims are recorded yet: there is no {path}")
+        return OK
+    try:
+        rows = [(c["id"], c["verdict"], c["where"]) for c in json.loads(path.read_text())]
+    except (ValueError, KeyError, TypeError):
+        raise StoreError(f"{path} cannot be read as a list of claims") from None
+    widths = [max(len(row[i]) for row in rows) for i in range(2)] if rows else [0, 0]
+    for claim, verdict, where in rows:
+        print(f"{claim:<{widths[0]}}  {verdict:<{widths[1]}}  {where}")
+    return OK
+
+
+def _list(_: argparse.Namespace) -> int:
+    print("experiments")
+    for e in EXPERIMENTS.values():
+        runs = e.runs()
+        print(f"  {e.name:<12} {e.what} ({len(runs)} runs, {plays_of(runs):.3g} plays)")
+    for kind, names in (("policies", POLICIES), ("worlds", WORLDS)):
+        print(f"{kind}\n  {', '.join(names)}")
+    print(f"noises\n  {', '.join([*SECTION6, *NOISES])}")
+    return OK

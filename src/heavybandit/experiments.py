@@ -1,0 +1,252 @@
+"""Every experiment by name, as data: worlds × policies × horizons × seeds.
+
+Notebooks and the command line take their experiments from here. A policy, a noise or a world is
+written as a `Recipe`, a name with parameters, so that an experiment can be hashed, stored, sent to
+another machine and compared; adding one more is adding one more line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from . import engine, instances, noise
+
+ENGINE_VERSION = 1
+"""Raised whenever a change makes any run come out differently; stored runs name theirs."""
+
+NOISES: dict[str, Callable[..., Any]] = {
+    "Gaussian": noise.Gaussian,
+    "StudentT": noise.StudentT,
+    "Pareto": noise.Pareto,
+    "SymmetricPareto": noise.SymmetricPareto,
+    "Extremal": noise.Extremal,
+}
+WORLDS: dict[str, Callable[..., Any]] = {
+    "section6": instances.section6,
+    "misaligned": instances.misaligned,
+    "symmetric": instances.symmetric,
+    "lower_bound": instances.lower_bound,
+}
+BOUND_BY_CENTRAL = ("SupBMM", "FlatBMM", "MoM", "MENU")
+BOUND_BY_RAW = ("SupBTC", "FlatBTC", "CRT", "TOFU")
+CONTROLS = ("Uniform", "GreedyRidge", "LinUCB")
+POLICIES: dict[str, Callable[..., Any]] = {
+    name: getattr(engine, name) for name in (*BOUND_BY_CENTRAL, *BOUND_BY_RAW, *CONTROLS)
+}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A name and its parameters, sorted; what they mean is looked up when it is built."""
+
+    name: str
+    params: tuple[tuple[str, Any], ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data, the same for equal recipes."""
+        return {
+            "name": self.name,
+            "params": {k: v.as_json() if isinstance(v, Recipe) else v for k, v in self.params},
+        }
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Recipe:
+        """The recipe behind `as_json`."""
+        return recipe(
+            data["name"],
+            **{
+                k: Recipe.from_json(v) if isinstance(v, dict) else v
+                for k, v in data["params"].items()
+            },
+        )
+
+    def text(self) -> str:
+        """As it stands in tables: SupBTC(delta=0.01 v=4.0)."""
+        shown = " ".join(f"{k}={v.text() if isinstance(v, Recipe) else v}" for k, v in self.params)
+        return f"{self.name}({shown})" if shown else self.name
+
+    def build(self, registry: dict[str, Callable[..., Any]], **more: Any) -> Any:
+        """Make what it describes."""
+        if self.name not in registry:
+            raise ValueError(f"name must be one of {', '.join(registry)}; got {self.name!r}")
+        params = {k: v.build(NOISES) if isinstance(v, Recipe) else v for k, v in self.params}
+        return registry[self.name](**params, **more)
+
+
+def recipe(name: str, **params: Any) -> Recipe:
+    """A recipe; the order in which parameters are given does not matter."""
+    return Recipe(name, tuple(sorted(params.items())))
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """One run: everything that determines it, and nothing else."""
+
+    world: Recipe
+    policy: Recipe
+    horizon: int
+    seed: int
+    checkpoints: int
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data, engine version included."""
+        return {
+            "world": self.world.as_json(),
+            "policy": self.policy.as_json(),
+            "horizon": self.horizon,
+            "seed": self.seed,
+            "checkpoints": self.checkpoints,
+            "engine": ENGINE_VERSION,
+        }
+
+    @property
+    def key(self) -> str:
+        """The run's identity: a hash of all that determines it."""
+        return digest(self.as_json())
+
+    def make_world(self) -> Any:
+        """The world it takes place in."""
+        return make_world(self.world, self.horizon)
+
+    def make_policy(self, world: Any) -> Any:
+        """A fresh policy for that world, seeded like the run."""
+        return self.policy.build(
+            POLICIES, horizon=self.horizon, n_arms=world.n_arms, dim=world.dim, seed=self.seed
+        )
+
+
+def canonical(data: Any) -> str:
+    """JSON in the one form that is hashed."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def digest(data: Any) -> str:
+    """SHA-256 of the canonical form."""
+    return hashlib.sha256(canonical(data).encode()).hexdigest()
+
+
+def make_world(world: Recipe, horizon: int) -> Any:
+    """Build a world; the lower bound's construction depends on the horizon too."""
+    more = {"horizon": horizon} if world.name == "lower_bound" else {}
+    return world.build(WORLDS, **more)
+
+
+def with_bound(policy: Recipe, world: Any) -> Recipe:
+    """The policy with v="printed" or v="exact" replaced by the number it stands for here.
+
+    "printed" is Section 6's bound. "exact" is the noise's own moment, the raw one for a mean of 1,
+    the largest there is. Central or raw as the policy needs it (reading R7); the circulated
+    constants take the central one throughout.
+    """
+    params = dict(policy.params)
+    central = policy.name in BOUND_BY_CENTRAL or params.get("constants") == "circulated"
+    if params.get("v") == "printed":
+        params["v"] = world.v_central if central else world.v_raw
+        if params["v"] is None:
+            raise ValueError(
+                f"v='printed' needs a noise that the paper prints; {world.name} has none"
+            )
+    elif params.get("v") == "exact":
+        eps = float(params.get("eps", 1.0))
+        law = world.noise
+        params["v"] = law.central_moment(eps) if central else law.raw_moment(eps, 1.0)
+    return recipe(policy.name, **params)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A named set of runs, in a fixed order."""
+
+    name: str
+    what: str  # one sentence for lists
+    worlds: tuple[Recipe, ...]
+    policies: tuple[Recipe, ...]  # v may be "printed" or "exact"
+    horizons: tuple[int, ...]  # in plays
+    seeds: int  # how many …
+    first_seed: int = 0  # … from this one on
+    checkpoints: int = 100  # points a curve
+    curve_seeds: int = 10  # curves go into data/ for so many seeds; totals for all
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data, for provenance."""
+        return {
+            "name": self.name,
+            "worlds": [w.as_json() for w in self.worlds],
+            "policies": [p.as_json() for p in self.policies],
+            "horizons": list(self.horizons),
+            "seeds": self.seeds,
+            "first_seed": self.first_seed,
+            "checkpoints": self.checkpoints,
+            "curve_seeds": self.curve_seeds,
+            "engine": ENGINE_VERSION,
+        }
+
+    def groups(self) -> Iterator[list[RunSpec]]:
+        """The runs, those that share a world, a horizon and a seed together."""
+        for world in self.worlds:
+            for horizon in self.horizons:
+                built = make_world(world, horizon)
+                policies = [with_bound(policy, built) for policy in self.policies]
+                for seed in range(self.first_seed, self.first_seed + self.seeds):
+                    yield [
+                        RunSpec(world, policy, horizon, seed, self.checkpoints)
+                        for policy in policies
+                    ]
+
+    def runs(self) -> list[RunSpec]:
+        """All runs, in order."""
+        return [spec for group in self.groups() for spec in group]
+
+
+PAPER_POLICIES = tuple(
+    recipe(name, v="printed", delta=0.01)
+    for name in ("SupBMM", "SupBTC", "MoM", "CRT", "MENU", "TOFU")
+)
+CONTROL_POLICIES = tuple(recipe(name) for name in CONTROLS)
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (
+        Experiment(
+            name="section6",
+            what="Figure 1: both noises, the six algorithms and three controls",
+            worlds=(
+                recipe("section6", noise="student-t"),
+                recipe("section6", noise="pareto"),
+            ),
+            policies=(*PAPER_POLICIES, *CONTROL_POLICIES),
+            horizons=(10_000, 100_000),
+            seeds=10,
+            checkpoints=50,
+        ),
+        Experiment(
+            name="smoke",
+            what="a few seconds of everything, to see that an installation works",
+            worlds=(
+                recipe("section6", noise="student-t"),
+                recipe("symmetric", noise=recipe("SymmetricPareto", shape=1.8, scale=0.1)),
+                recipe("lower_bound", dim=9, n_arms=4, eps=1.0, gamma_from="stage"),
+            ),
+            policies=(
+                recipe("SupBTC", v=4.0, width_scale=0.02),
+                recipe("SupBMM", v=3.0, width_scale=0.1, explore="random"),
+                recipe("TOFU", v=4.0, eps=0.5, width_scale=0.1),
+                recipe("Uniform"),
+            ),
+            horizons=(2_000,),
+            seeds=3,
+            checkpoints=20,
+        ),
+    )
+}
+
+
+def by_name(name: str) -> Experiment:
+    """The experiment of that name, or an error that lists them all."""
+    if name not in EXPERIMENTS:
+        raise ValueError(f"there is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}")
+    return EXPERIMENTS[name]

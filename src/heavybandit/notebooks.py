@@ -1,0 +1,81 @@
+"""Run the numbered notebooks headlessly, in order, and keep them clean.
+
+Each is executed by papermill into another folder, never onto its source. What is kept has outputs
+and execution counts (nbval compares nothing without them) but no times, paths or durations, so that
+running twice changes no byte.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+CELL_SECONDS = 900  # a cell that takes longer is taken to hang
+VOLATILE = ("papermill", "execution")
+
+
+class NotebookError(Exception):
+    """A notebook that failed; the message says which, where and why."""
+
+
+def numbered(folder: str | Path) -> list[Path]:
+    """The notebooks 01_…, 02_…, in order."""
+    return sorted(Path(folder).glob("[0-9][0-9]_*.ipynb"))
+
+
+def execute(
+    source: Path, target: Path, parameters: dict[str, Any], seconds: int = CELL_SECONDS
+) -> None:
+    """Execute one notebook into another file, and clean that."""
+    from nbclient.exceptions import CellTimeoutError, DeadKernelError
+    from papermill import PapermillExecutionError, execute_notebook
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        execute_notebook(
+            str(source),
+            str(target),
+            parameters=parameters,
+            cwd=str(source.parent),
+            kernel_name="python3",
+            progress_bar=False,
+            execution_timeout=seconds,
+        )
+    except PapermillExecutionError as error:
+        raise NotebookError(
+            f"{source.name} failed in cell {error.exec_count}: {error.ename}: {error.evalue}"
+        ) from None
+    except CellTimeoutError:
+        raise NotebookError(f"{source.name}: a cell took longer than {seconds} s") from None
+    except DeadKernelError:
+        raise NotebookError(f"{source.name}: its kernel died") from None
+    clean(target)
+
+
+def clean(path: Path) -> None:
+    """Remove what changes from run to run."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    for holder in (notebook, *notebook["cells"]):
+        for key in VOLATILE:
+            holder["metadata"].pop(key, None)
+    notebook["metadata"].get("language_info", {}).pop("version", None)
+    path.write_text(
+        json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n",
+        encoding="utf-8",
+    )
+
+
+def execute_all(
+    folder: str | Path, out: str | Path, parameters: dict[str, Any], seconds: int = CELL_SECONDS
+) -> int:
+    """Execute every numbered notebook in order; stops at the first that fails. Returns how many."""
+    sources = numbered(folder)
+    for i, source in enumerate(sources, 1):
+        print(f"[{i}/{len(sources)}] {source.name} …", file=sys.stderr, flush=True)
+        started = time.monotonic()
+        execute(source, Path(out) / source.name, parameters, seconds)
+        print(f"    {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+    return len(sources)

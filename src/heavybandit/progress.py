@@ -1,0 +1,76 @@
+"""Progress of long work, counted in plays: a bar in a terminal, lines in a log."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any, TextIO
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+class Progress:
+    """How many plays are made, how fast, and how long the rest will take."""
+
+    def __init__(
+        self, what: str, total: int, *, show: bool = True, stream: TextIO | None = None
+    ) -> None:
+        self.what, self.total, self.show = what, total, show and total > 0
+        self.stream = stream or sys.stderr
+        self.finished = 0
+        self.current = 0
+        self.bar: Any = None
+
+    def __enter__(self) -> Progress:
+        self.started = self.last_line = time.monotonic()
+        if self.show and self.stream.isatty():
+            from tqdm import tqdm
+
+            self.bar = tqdm(
+                total=self.total,
+                desc=self.what,
+                unit="play",
+                unit_scale=True,
+                file=self.stream,
+                dynamic_ncols=True,
+            )
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if self.bar is not None:
+            self.bar.close()
+        elif self.show and kind is None:
+            self._line()
+
+    def advance(self, plays: int) -> None:
+        """So many plays belong to runs that are finished now."""
+        self.finished += plays
+        self._show()
+
+    def under_way(self, plays: int) -> None:
+        """So many plays of unfinished runs are made."""
+        self.current = plays
+        self._show()
+
+    @property
+    def made(self) -> int:
+        """Plays made, of finished runs and of those under way."""
+        return min(self.finished + self.current, self.total)
+
+    def _show(self) -> None:
+        if self.bar is not None:
+            self.bar.update(max(self.made, self.bar.n) - self.bar.n)
+        elif self.show and time.monotonic() - self.last_line >= SECONDS_BETWEEN_LINES:
+            self._line()
+
+    def _line(self) -> None:
+        self.last_line = time.monotonic()
+        took = max(self.last_line - self.started, 1e-9)
+        rate = self.made / took
+        left = f"{(self.total - self.made) / rate:.0f} s left" if rate else "time left unknown"
+        print(
+            f"{self.what}: {100 * self.made / self.total:.0f}% of {self.total:.3g} plays, "
+            f"{rate:.3g} plays/s, {took:.0f} s so far, {left}",
+            file=self.stream,
+            flush=True,
+        )

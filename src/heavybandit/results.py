@@ -1,0 +1,279 @@
+"""Consolidated results: small tidy text files with a provenance sidecar, and their verification.
+
+    data/NAME.runs.csv     a row a run: world, policy, its settings, horizon, seed, regret, counts
+    data/NAME.curves.csv   run, plays, regret; for the first seeds only
+    data/NAME.json         the experiment, versions of what computed it, checksums of both files
+
+Numbers have 9 significant digits; counts are exact. The same runs give the same bytes, whatever the
+order, the workers or the machine they were done on.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import platform
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .experiments import EXPERIMENTS, Experiment, Recipe, RunSpec, digest
+from .store import Store, StoreError, write_whole
+from .sweep import run_group
+
+COUNTS = (
+    "estimates",
+    "truncated",
+    "suspects",
+    "most_suspects",
+    "history_scans",
+    "matrix_roots",
+    "intervals",
+    "intervals_missed",
+)
+BY_STAGE = ("explored", "exploited", "visited", "arms_entering")
+COLUMNS = (
+    "run",
+    "world",
+    "world_settings",
+    "policy",
+    "settings",
+    "horizon",
+    "seed",
+    "plays",
+    "regret",
+    *COUNTS,
+    *BY_STAGE,
+)
+
+
+def number(value: float | None) -> str:
+    """Nine significant digits; empty for what was never observed."""
+    return "" if value is None else f"{value:.9g}"
+
+
+def _settings(what: Recipe) -> str:
+    return " ".join(f"{k}={v.text() if isinstance(v, Recipe) else v}" for k, v in what.params)
+
+
+def run_row(index: int, spec: RunSpec, result: dict[str, Any]) -> list[str]:
+    """A run's line in NAME.runs.csv; by-stage counts are separated by spaces."""
+    seen = result["diagnostics"]
+    return [
+        str(index),
+        spec.world.name,
+        _settings(spec.world),
+        spec.policy.name,
+        _settings(spec.policy),
+        str(spec.horizon),
+        str(spec.seed),
+        str(result["plays"][-1]),
+        number(result["regret"]),
+        *(str(seen[name]) for name in COUNTS),
+        *(" ".join(number(x) or "-" for x in seen[name]) for name in BY_STAGE),
+    ]
+
+
+def curve_rows(index: int, result: dict[str, Any]) -> list[list[str]]:
+    """A run's lines in NAME.curves.csv."""
+    return [
+        [str(index), str(plays), number(regret)]
+        for plays, regret in zip(result["plays"], result["curve"], strict=True)
+    ]
+
+
+def _csv(header: tuple[str, ...], rows: Iterator[list[str]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def _has_curve(experiment: Experiment, spec: RunSpec) -> bool:
+    return spec.seed - experiment.first_seed < experiment.curve_seeds
+
+
+def consolidate(experiment: Experiment, store: Store, folder: str | Path) -> list[Path]:
+    """Write an experiment's finished runs as text into a folder; returns the files.
+
+    A file that is already as it should be is not touched.
+    """
+    specs = experiment.runs()
+    results = [store.load(spec) for spec in specs]
+    missing = results.count(None)
+    if missing:
+        raise StoreError(
+            f"{missing} of {len(specs)} runs of {experiment.name} are not finished; "
+            f"go on with: heavybandit sweep {experiment.name}"
+        )
+    done = [result for result in results if result is not None]
+    runs = _csv(COLUMNS, (run_row(i, specs[i], done[i]) for i in range(len(specs))))
+    curves = _csv(
+        ("run", "plays", "regret"),
+        (
+            row
+            for i in range(len(specs))
+            if _has_curve(experiment, specs[i])
+            for row in curve_rows(i, done[i])
+        ),
+    )
+    texts = {f"{experiment.name}.runs.csv": runs, f"{experiment.name}.curves.csv": curves}
+    texts[f"{experiment.name}.json"] = provenance(experiment, texts)
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        path = target / name
+        if not path.exists() or path.read_bytes() != text.encode():
+            write_whole(path, text, target)
+    return [target / name for name in texts]
+
+
+def provenance(experiment: Experiment, texts: dict[str, str]) -> str:
+    """The sidecar: what was asked, what computed it, and what came out, by checksum."""
+    import numba
+
+    from . import __version__
+
+    return (
+        json.dumps(
+            {
+                "experiment": experiment.as_json(),
+                "experiment_sha256": digest(experiment.as_json()),
+                "made_with": {
+                    "heavybandit": __version__,
+                    "python": ".".join(platform.python_version_tuple()[:2]),
+                    "numpy": np.__version__,
+                    "numba": numba.__version__,
+                },
+                "files": {name: _sha256(text.encode()) for name, text in texts.items()},
+            },
+            indent=1,
+        )
+        + "\n"
+    )
+
+
+def _sha256(raw: bytes) -> str:
+    return hashlib.sha256(raw).hexdigest()
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a verification found: how much was looked at, and everything that differs."""
+
+    runs: int
+    plays: int
+    differences: list[str]
+
+
+def consolidated(folder: str | Path) -> list[str]:
+    """The names of the experiments whose results are in a folder."""
+    return sorted(p.name.removesuffix(".runs.csv") for p in Path(folder).glob("*.runs.csv"))
+
+
+def load(name: str, folder: str | Path) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """The rows of an experiment's runs and curves, as text."""
+    rows: list[list[dict[str, str]]] = []
+    for kind in ("runs", "curves"):
+        path = Path(folder) / f"{name}.{kind}.csv"
+        try:
+            with path.open(newline="", encoding="utf-8") as file:
+                rows.append(list(csv.DictReader(file)))
+        except FileNotFoundError:
+            raise StoreError(
+                f"there is no {path}; make it with: heavybandit sweep {name}"
+            ) from None
+    return rows[0], rows[1]
+
+
+def check_files(name: str, folder: str | Path) -> list[str]:
+    """What is wrong with an experiment's files, without simulating anything."""
+    folder = Path(folder)
+    sidecar = folder / f"{name}.json"
+    try:
+        record = json.loads(sidecar.read_text())
+        files, asked = record["files"], record["experiment_sha256"]
+    except (OSError, ValueError, KeyError):
+        return [f"{sidecar} is missing or cannot be read"]
+    if name not in EXPERIMENTS:
+        return [f"{sidecar} belongs to an experiment that no longer exists"]
+    problems = []
+    if asked != digest(EXPERIMENTS[name].as_json()):
+        problems.append(
+            f"{sidecar} was made from another description of {name}; "
+            f"renew it with: heavybandit sweep {name}"
+        )
+    for file, checksum in files.items():
+        path = folder / file
+        if not path.exists():
+            problems.append(f"{path} is missing")
+        elif _sha256(path.read_bytes()) != checksum:
+            problems.append(f"{path} was changed after it was made (its checksum does not match)")
+    return problems
+
+
+def verify(folder: str | Path, *, seed: int, plays: float, names: list[str] | None = None) -> Check:
+    """Simulate a random sample of the consolidated runs again and compare, digit by digit.
+
+    The sample is drawn without replacement until `plays` plays are spent (at least one run).
+    """
+    differences: list[str] = []
+    candidates: list[tuple[str, int, RunSpec]] = []
+    for name in names or consolidated(folder):
+        problems = check_files(name, folder)
+        differences += problems
+        if not problems:
+            candidates += [(name, i, spec) for i, spec in enumerate(EXPERIMENTS[name].runs())]
+    tables: dict[str, tuple[dict[str, list[str]], dict[str, list[list[str]]]]] = {}
+    spent = looked_at = 0
+    for choice in np.random.default_rng(seed).permutation(len(candidates)):
+        name, index, spec = candidates[choice]
+        if looked_at and spent + spec.horizon > plays:
+            continue
+        if name not in tables:
+            tables[name] = _tables(name, folder)
+        result = run_group([spec])[0]
+        rows, curves = tables[name]
+        who = (
+            f"{name}: run {index}, {spec.policy.text()} at horizon {spec.horizon}, seed {spec.seed}"
+        )
+        if rows.get(str(index)) != run_row(index, spec, result):
+            differences.append(f"{who}: its row comes out differently")
+        wanted = curve_rows(index, result) if _has_curve(EXPERIMENTS[name], spec) else []
+        if curves.get(str(index), []) != wanted:
+            differences.append(f"{who}: its curve comes out differently")
+        spent += spec.horizon
+        looked_at += 1
+    return Check(looked_at, spent, differences)
+
+
+def _tables(
+    name: str, folder: str | Path
+) -> tuple[dict[str, list[str]], dict[str, list[list[str]]]]:
+    runs, curves = load(name, folder)
+    by_run: dict[str, list[list[str]]] = {}
+    for row in curves:
+        by_run.setdefault(row["run"], []).append(list(row.values()))
+    return {row["run"]: list(row.values()) for row in runs}, by_run
+
+
+def differences(made: str | Path, committed: str | Path) -> list[str]:
+    """Which result files of two folders differ; the sidecars' versions are named, not compared."""
+    found = []
+    ours, theirs = Path(made), Path(committed)
+    for name in sorted(set(consolidated(ours)) | set(consolidated(theirs))):
+        for kind in ("runs.csv", "curves.csv"):
+            a, b = ours / f"{name}.{kind}", theirs / f"{name}.{kind}"
+            if not a.exists():
+                found.append(f"{a.name} was not made again")
+            elif not b.exists():
+                found.append(f"{b.name} is new")
+            elif a.read_bytes() != b.read_bytes():
+                found.append(f"{a.name} differs")
+    return found

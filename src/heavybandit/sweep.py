@@ -1,0 +1,368 @@
+"""An experiment → all its runs, over processes or a cluster, into the store.
+
+Runs that share a world, a horizon and a seed go together, so that contexts are drawn once. Each
+run's bits depend on its description alone: not on the workers, their number, the order, or what
+was resumed. Only this process writes; workers compute.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .experiments import ENGINE_VERSION, Experiment, RunSpec
+from .progress import Progress
+from .simulate import Run, simulate_all
+from .store import Claim, Store
+
+LIBRARIES = ("OMP", "OPENBLAS", "MKL", "NUMBA")
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in LIBRARIES}
+POLL = 0.25  # seconds between two looks at the workers
+TRIES = 3  # times a group is tried when its worker dies
+
+
+class SweepError(Exception):
+    """Something about the sweep that the user has to know; the message is the whole story."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a sweep did."""
+
+    runs: int  # runs of the experiment
+    found: int  # already finished when it began
+    done: int  # simulated now
+    elsewhere: int  # finished meanwhile by another process
+
+
+def as_result(run: Run) -> dict[str, Any]:
+    """A run as plain data, exactly; NaN becomes null."""
+    return {
+        "regret": run.regret,
+        "plays": run.plays.tolist(),
+        "curve": run.curve.tolist(),
+        "diagnostics": {k: _plain(v) for k, v in run.diagnostics.items()},
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(v) for v in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def run_group(
+    specs: list[RunSpec], report: bool | Callable[[int], None] = False
+) -> list[dict[str, Any]]:
+    """Simulate runs that share a world, a horizon and a seed; their results in the same order."""
+    world = specs[0].make_world()
+    runs = simulate_all(
+        [spec.make_policy(world) for spec in specs],
+        world,
+        specs[0].seed,
+        checkpoints=specs[0].checkpoints,
+        progress=report,
+    )
+    return [as_result(run) for run in runs]
+
+
+def plays_of(specs: Iterable[RunSpec]) -> int:
+    """How many plays runs take at the most; what progress counts."""
+    return sum(spec.horizon for spec in specs)
+
+
+def made_with() -> dict[str, Any]:
+    """What a worker computes with; two workers that differ here may differ in their bits."""
+    import numba
+
+    return {"engine": ENGINE_VERSION, "numpy": np.__version__, "numba": numba.__version__}
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What is sent to a worker: the runs, and where it reports the plays it has made."""
+
+    specs: list[RunSpec]
+    board: str | None  # a file of counters, if the worker can see it
+    slot: int
+
+
+def _work(task: _Task) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    report: bool | Callable[[int], None] = False
+    if task.board is not None:
+        counter = np.memmap(task.board, dtype=np.int64, mode="r+")
+
+        def report(n: int) -> None:
+            counter[task.slot] += n
+
+    return run_group(task.specs, report), made_with()
+
+
+def sweep(
+    experiment: Experiment,
+    store: Store,
+    *,
+    workers: int = 1,
+    dask: str | None = None,
+    progress: bool = True,
+    shuffle: int | None = None,
+) -> Summary:
+    """Simulate every run of the experiment that the store does not have yet.
+
+    workers   processes on this machine; 1 works in this one
+    dask      the address of a Dask scheduler to send the groups to instead
+    shuffle   a seed: take the groups in a random order (the results are the same)
+    """
+    groups = list(experiment.groups())
+    if shuffle is not None:
+        np.random.default_rng(shuffle).shuffle(groups)
+    missing = [[spec for spec in group if store.load(spec) is None] for group in groups]
+    total = sum(len(group) for group in groups)
+    todo = deque(group for group in missing if group)
+    found = total - sum(len(group) for group in todo)
+    bar = Progress(experiment.name, plays_of(s for g in todo for s in g), show=progress)
+    counts = {"done": 0, "elsewhere": 0}
+    with bar, _pool(workers, dask, bar) as pool:
+        _drive(todo, store, pool, bar, counts)
+    return Summary(total, found, **counts)
+
+
+def _drive(
+    todo: deque[list[RunSpec]], store: Store, pool: Any, bar: Progress, counts: dict[str, int]
+) -> None:
+    """Keep the pool busy, write what comes back, leave alone what another process is at."""
+    busy: dict[Any, tuple[list[RunSpec], Claim]] = {}
+    held_by_others = 0
+    try:
+        while todo or busy:
+            while todo and len(busy) < pool.width and held_by_others < len(todo):
+                group = todo.popleft()
+                claim = Claim(store.folder / "claims" / group[0].key)
+                if not claim.held:
+                    todo.append(group)
+                    held_by_others += 1
+                    continue
+                # Another process may have finished it since we looked.
+                left = [spec for spec in group if store.load(spec) is None]
+                counts["elsewhere"] += len(group) - len(left)
+                bar.advance(plays_of(group) - plays_of(left))
+                if not left:
+                    claim.release()
+                    continue
+                busy[pool.submit(left)] = (left, claim)
+            if not busy:
+                time.sleep(POLL)
+            for future, results in pool.finished(busy):
+                specs, claim = busy.pop(future)
+                for spec, result in zip(specs, results, strict=True):
+                    store.save(spec, result)
+                claim.release()
+                counts["done"] += len(specs)
+                bar.advance(plays_of(specs))
+            held_by_others = 0
+    finally:
+        for _, claim in busy.values():
+            claim.release()
+
+
+def _pool(workers: int, dask: str | None, bar: Progress) -> Any:
+    if dask is not None:
+        return _Dask(dask)
+    return _Here(bar) if workers == 1 else _Loky(workers, bar)
+
+
+class _Here:
+    """This process: one group at a time."""
+
+    width = 1
+
+    def __init__(self, bar: Progress) -> None:
+        self.bar = bar
+
+    def __enter__(self) -> _Here:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def submit(self, specs: list[RunSpec]) -> int:
+        self.specs = specs
+        return 0
+
+    def finished(self, busy: Iterable[int]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+        if not busy:
+            return
+        made = [0]
+
+        def report(n: int) -> None:
+            made[0] += n
+            self.bar.under_way(made[0])
+
+        results = run_group(self.specs, report)
+        self.bar.under_way(0)
+        yield 0, results
+
+
+def _prepare_worker(parent: int) -> None:
+    """Leave Ctrl-C, which reaches every process of a terminal, to the parent; end when it does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)  # the parent was killed: nobody is left to take a result
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+class _Loky:
+    """Processes of this machine, through joblib's loky; one thread each."""
+
+    def __init__(self, workers: int, bar: Progress) -> None:
+        self.workers, self.bar = workers, bar
+        self.width = workers + 1  # one group waits, so that no worker does
+        self.tasks: dict[Any, tuple[_Task, int]] = {}
+        self.again: dict[Any, Any] = {}
+
+    def __enter__(self) -> _Loky:
+        file, self.board = tempfile.mkstemp(prefix="heavybandit-progress-")
+        os.close(file)
+        self.counter = np.memmap(self.board, dtype=np.int64, mode="w+", shape=(self.width,))
+        self._start()
+        return self
+
+    def _start(self) -> None:
+        from joblib.externals.loky import ProcessPoolExecutor
+
+        self.executor = ProcessPoolExecutor(
+            self.workers,
+            env=ONE_THREAD,
+            initializer=_prepare_worker,
+            initargs=(os.getpid(),),
+        )
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self.executor.shutdown(wait=kind is None, kill_workers=kind is not None)
+        del self.counter
+        Path(self.board).unlink(missing_ok=True)
+
+    def submit(self, specs: list[RunSpec]) -> object:
+        taken = {task.slot for task, _ in self.tasks.values()}
+        slot = next(slot for slot in range(self.width) if slot not in taken)
+        ticket = object()
+        self._send(ticket, _Task(specs, self.board, slot), 1)
+        return ticket
+
+    def _send(self, ticket: object, task: _Task, attempt: int) -> None:
+        self.counter[task.slot] = 0
+        self.tasks[ticket] = (task, attempt)
+        self.again[ticket] = self.executor.submit(_work, task)
+
+    def finished(self, busy: Iterable[Any]) -> Iterator[tuple[Any, list[dict[str, Any]]]]:
+        from concurrent.futures import FIRST_COMPLETED, wait
+
+        if not self.again:
+            return
+        wait(self.again.values(), timeout=POLL, return_when=FIRST_COMPLETED)
+        self.bar.under_way(int(self.counter.sum()))
+        for ticket in [t for t, future in self.again.items() if future.done()]:
+            error = self.again[ticket].exception()
+            if error is not None and _worker_died(error):
+                self._replace_workers()
+                return
+            results, _ = self.again.pop(ticket).result()
+            task, _ = self.tasks.pop(ticket)
+            self.counter[task.slot] = 0
+            yield ticket, results
+
+    def _replace_workers(self) -> None:
+        """A worker died (out of memory, or killed): start anew with what was under way."""
+        self.executor.shutdown(wait=True, kill_workers=True)
+        self._start()
+        for ticket, (task, attempt) in list(self.tasks.items()):
+            if attempt == TRIES:
+                raise SweepError(
+                    f"a worker process died {TRIES} times during {task.specs[0].policy.name} at "
+                    f"horizon {task.specs[0].horizon}, perhaps for lack of memory; "
+                    f"finished runs are kept: try with fewer workers"
+                )
+            self._send(ticket, task, attempt + 1)
+
+
+def _worker_died(error: BaseException) -> bool:
+    from concurrent.futures.process import BrokenProcessPool
+
+    return isinstance(error, BrokenProcessPool)
+
+
+class _Dask:
+    """The workers of a Dask cluster; a lost worker's groups go to the others."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.futures: list[Any] = []
+
+    def __enter__(self) -> _Dask:
+        try:
+            from distributed import Client
+        except ImportError:
+            raise SweepError(
+                "a Dask cluster needs the packages of the extra 'cluster': "
+                "pip install 'heavybandit[cluster]'"
+            ) from None
+        try:
+            self.client = Client(self.address, timeout=10, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise SweepError(
+                f"no Dask scheduler answers at {self.address}: {error or type(error).__name__}"
+            ) from None
+        workers = self.client.scheduler_info()["workers"]
+        self.width = 2 * max(1, sum(w["nthreads"] for w in workers.values()))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.client.cancel(self.futures)
+        self.client.close()
+
+    def submit(self, specs: list[RunSpec]) -> Any:
+        future = self.client.submit(_work, _Task(specs, None, 0), pure=False)
+        self.futures.append(future)
+        return future
+
+    def finished(self, busy: Iterable[Any]) -> Iterator[tuple[Any, list[dict[str, Any]]]]:
+        if not self.futures:
+            return
+        deadline = time.monotonic() + POLL
+        while time.monotonic() < deadline and not any(f.done() for f in self.futures):
+            time.sleep(0.01)
+        for future in [f for f in self.futures if f.done()]:
+            results, theirs = self._result(future)
+            ours = made_with()
+            if theirs != ours:
+                raise SweepError(
+                    f"a worker computes with {theirs}, this process with {ours}; "
+                    f"the bits could differ: install the same versions"
+                )
+            self.futures.remove(future)
+            yield future, results
+
+    def _result(self, future: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        from distributed.scheduler import KilledWorker
+
+        try:
+            answer: tuple[list[dict[str, Any]], dict[str, Any]] = future.result()
+        except KilledWorker as error:
+            raise SweepError(
+                f"too many workers of the cluster died on the same group: {error}"
+            ) from None
+        return answer

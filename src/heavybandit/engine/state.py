@@ -51,6 +51,7 @@ class State(NamedTuple):
     whiten: Floats  # (S, d, d): W with WᵀW ≥ (VᵀV)⁺, as of the last look at the suspects
     theta: Floats  # (S, d): A⁻¹·total
     total: Floats  # (S, d): Σ payoff · context; suspects left out
+    leverage: Floats  # (S,): no context of the stage has xᵀ(VᵀV)⁺x above this
     b: Floats  # (S, d, r): the same for each of r plays a round; r = 0 where `total` does
     suspects: Floats  # (S, capacity, d+1): contexts and payoffs that may yet be truncated
     chunks: Floats  # (pool, CHUNK, d): contexts in order, for ε < 1
@@ -106,6 +107,7 @@ def new_state(
         whiten=np.repeat(1e150 * np.eye(d)[None], suspicious, axis=0),
         theta=np.zeros((S, d)),
         total=np.zeros((S, d)),
+        leverage=np.zeros(S),
         b=np.zeros((S, d, columns)),
         suspects=np.zeros((suspicious, capacity, d + 1)),
         chunks=np.zeros((pool, CHUNK, d)),

@@ -21,8 +21,12 @@ quarter, and by (ii) an old W errs on the side of suspicion. Directions in which
 rounding are given the weight 10²⁰: a context that truly has a part there stays a suspect.
 
 *The threshold.* For ε = 1, h² = ‖β‖₂² = yᵀGy exactly. (On paper this is c² − ‖y‖², which cancels
-badly while little is known.) For ε < 1, ‖β‖₂ ≤ h ≤ n^{(1−ε)/(2(1+ε))} ‖β‖₂ by Hölder, and only a
-suspect that falls between the two needs h itself, from the contexts kept in chunks.
+badly while little is known.) For ε < 1, with q = 1+ε and e = (1−ε)/(2(1+ε)) = 1/q − 1/2, Hölder
+gives h ≤ n^e ‖β‖₂. From below, let ρ bound the leverage x_τᵀG⁺x_τ of every context: by (i)
+|β_τ| ≤ √ρ ‖β‖₂, so h^q = Σ|β_τ|^q ≥ Σβ_τ² / (√ρ ‖β‖₂)^{2−q}, that is h ≥ ρ^{-e} ‖β‖₂. Leverages
+add up to the rank, so ρ is some multiple of d/n and the two bounds stay within (nρ)^e of each
+other. Only a suspect that falls between them needs h itself, from the contexts kept in chunks;
+that is O(n·d), and it does happen: heavy tails put some payoff there again and again.
 
 **TOFU** drops u^i_τ r_τ where it exceeds b_t, u_τ = A^{-1/2}x_τ. As |u^i_τ| ≤ ‖u_τ‖ = ‖x_τ‖_{A⁻¹},
 a payoff with |r_τ|·‖x_τ‖_{A⁻¹} ≤ b_t is kept in all d coordinates; A grows, so ‖x_τ‖_{A⁻¹} falls,
@@ -102,18 +106,21 @@ def btc_estimates(state, s, n):
 def raise_thresholds(state, s, n):
     """h of each arm from ‖β‖₂ to ‖β‖_{1+ε}, where that decides about a suspect.
 
-    It does where |β_τ r_τ| lies above the first and not above Hölder's bound on the second.
+    It does where |β_τ r_τ| lies between the bounds on the second; elsewhere the lower one will do.
     """
     Y, line, suspects = state.Y, state.line, state.suspects
     d = Y.shape[0]
-    ratio = math.pow(float(state.stage[s, SIZE]), state.num[GROWTH]) * (1.0 + TIE)
+    least = math.pow(state.leverage[s], -state.num[GROWTH]) * (1.0 - TIE)
+    most = math.pow(float(state.stage[s, SIZE]), state.num[GROWTH]) * (1.0 + TIE)
     for a in range(n):
+        norm = line[H, a]
+        line[H, a] = norm * least
         for k in range(state.stage[s, N_SUSPECTS]):
             beta = 0.0
             for i in range(d):
                 beta += Y[i, a] * suspects[s, k, i]
             size = abs(beta * suspects[s, k, d])
-            if line[H, a] < size <= line[H, a] * ratio:
+            if norm * least < size <= norm * most:
                 line[H, a] = weighted_norm(state, s, a)
                 state.counts[FRESH, SCANS] += 1
                 break
@@ -149,7 +156,9 @@ def btc_learn(state, s, x, payoff):
     if state.num[EPS] < 1.0:
         keep_context(state, s, x)
     state.stage[s, SIZE] += 1
-    if cleared(state.whiten[s], x, payoff):
+    reach = leverage_bound(state.whiten[s], x)
+    state.leverage[s] = max(state.leverage[s], min(reach, 1.0))
+    if cleared(reach, payoff):
         add_payoff(state.total[s], x, payoff)
     else:
         suspect(state, s, x, payoff)
@@ -165,16 +174,21 @@ def btc_learn(state, s, x, payoff):
 
 
 @compiled
-def cleared(W, x, payoff):
-    """Whether r²·‖Wx‖² ≤ 1, with some to spare."""
+def leverage_bound(W, x):
+    """‖Wx‖², which is no less than xᵀG⁺x, then and ever after."""
     total = 0.0
     for i in range(x.size):
         part = 0.0
         for j in range(x.size):
             part += W[i, j] * x[j]
-        part *= payoff
         total += part * part
-    return total <= SPARE
+    return total
+
+
+@compiled
+def cleared(reach, payoff):
+    """Whether r²·‖Wx‖² ≤ 1, with some to spare; nothing paid is nothing to truncate."""
+    return payoff == 0.0 or reach * (payoff * payoff) <= SPARE
 
 
 @compiled
@@ -222,14 +236,30 @@ def look_again(state, s):
     kept = 0
     for k in range(state.stage[s, N_SUSPECTS]):
         x, payoff = suspects[s, k, :d], suspects[s, k, d]
-        if cleared(W, x, payoff):
+        if cleared(leverage_bound(W, x), payoff):
             add_payoff(state.total[s], x, payoff)
         else:
             keep_suspect(suspects, s, k, kept)
             kept += 1
     state.stage[s, N_SUSPECTS] = kept
+    if state.num[EPS] < 1.0:
+        state.leverage[s] = largest_leverage(state, s)
     state.stage[s, LOOK_AT] = max(FIRST_SUSPECTS, 2 * kept)
     state.stage[s, LOOK_AT_SIZE] = state.stage[s, SIZE] + state.stage[s, SIZE] // 4 + 1
+
+
+@compiled
+def largest_leverage(state, s):
+    """The largest ‖Wx‖² of the stage's contexts, never above 1: a context is part of its G."""
+    left, chunk = state.stage[s, SIZE], state.stage[s, CHUNK_FIRST]
+    largest = 0.0
+    while left > 0:
+        rows = min(left, CHUNK)
+        for row in range(rows):
+            largest = max(largest, leverage_bound(state.whiten[s], state.chunks[chunk, row]))
+        left -= rows
+        chunk = state.chunk_next[chunk]
+    return min(largest * (1.0 + TIE), 1.0)
 
 
 @compiled

@@ -85,7 +85,7 @@ test-newest: ## Runs the same checks with the newest versions of everything, in 
 lint: setup ## Checks style and types only.
 	$(call lint-with,$(PY))
 
-bench: setup .venv/.ready-bench ## Runs the benchmark.
+bench: setup ## Measures speed: ratios within one run.
 	$(PY) tests/benchmark.py
 
 lab: setup .venv/.ready-lab ## Opens JupyterLab on the notebooks, reachable from this machine only.

@@ -41,6 +41,7 @@ def execute(
             parameters=parameters,
             cwd=str(source.parent),
             kernel_name="python3",
+            language="python",
             progress_bar=False,
             execution_timeout=seconds,
         )

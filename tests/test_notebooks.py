@@ -14,10 +14,10 @@ from heavybandit.notebooks import NotebookError, execute, execute_all, numbered
 def notebook(path: Path, *cells: str, parameters: str = "n = 2") -> Path:
     """A notebook with a tagged parameter cell and the given code cells."""
 
-    def code(source: str, tags: list[str]) -> dict[str, object]:
+    def code(number: int, source: str, tags: list[str]) -> dict[str, object]:
         return {
             "cell_type": "code",
-            "id": f"cell-{len(source)}",
+            "id": f"cell-{number}",
             "execution_count": None,
             "metadata": {"tags": tags},
             "outputs": [],
@@ -25,7 +25,10 @@ def notebook(path: Path, *cells: str, parameters: str = "n = 2") -> Path:
         }
 
     content = {
-        "cells": [code(parameters, ["parameters"]), *(code(cell, []) for cell in cells)],
+        "cells": [
+            code(0, parameters, ["parameters"]),
+            *(code(i, cell, []) for i, cell in enumerate(cells, 1)),
+        ],
         "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
         "nbformat": 4,
         "nbformat_minor": 5,

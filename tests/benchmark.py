@@ -3,7 +3,8 @@
 The machine may be shared, so no time stands alone. The two sides of a comparison take turns, each
 turn gives one ratio, and the table has their median, smallest and largest; verdicts go by the
 median. Times are processor time of this process on one thread, so that waiting for a processor does
-not count, and microseconds (µs) are for orientation. Exit code 0, or with --strict 1 on a miss.
+not count, except for sweeps, whose worker processes only the clock can see. Microseconds (µs) are
+for orientation. Exit code 0, or with --strict 1 on a miss.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from functools import partial
 from operator import ge, le, sub, truediv
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read when NumPy is imported
@@ -25,8 +27,11 @@ import numpy as np
 
 import heavybandit as hb
 from heavybandit.engine.offers import price
+from heavybandit.experiments import Experiment, recipe
 from heavybandit.policy import CONTEXT_STREAM, NOISE_STREAM, Floats, stream
 from heavybandit.simulate import BLOCK_DOUBLES
+from heavybandit.store import Store
+from heavybandit.sweep import run_group, sweep
 
 SEED = 2020
 WORLD = hb.section6("student-t")
@@ -148,6 +153,45 @@ def peak_of_a_child(horizon: int) -> Side:
     return lambda: float(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
 
+def sweeping(experiment: Experiment, workers: int) -> float:
+    """Seconds on the clock for a sweep from an empty store."""
+    with TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        sweep(experiment, Store(folder), workers=workers, progress=False)
+        return time.perf_counter() - start
+
+
+def many_short_runs(runs: int) -> Experiment:
+    """So many runs of 50 plays, one a group: little to simulate, all the more to schedule."""
+    only = (recipe("section6", noise="student-t"),), (recipe("Uniform"),)
+    return Experiment("short", "", *only, (50,), seeds=runs, checkpoints=10)
+
+
+def marginal_ms(workers: int, few: int, many: int) -> float:
+    """Milliseconds that one more run adds to a sweep, once it is under way."""
+    short, long = (sweeping(many_short_runs(runs), workers) for runs in (few, many))
+    return 1e3 * (long - short) / (many - few)
+
+
+def simulating_ms(runs: int) -> float:
+    """Milliseconds a run for the same simulations with no sweep around them."""
+    groups = list(many_short_runs(runs).groups())
+    start = time.perf_counter()
+    for group in groups:
+        run_group(group)
+    return 1e3 * (time.perf_counter() - start) / runs
+
+
+def one_worker_or_two(horizon: int, seeds: int) -> Row:
+    """The same sweep with one worker and with two, starting the processes included."""
+    names = ("SupBTC", "TOFU", "LinUCB", "Uniform")
+    policies = tuple(recipe(n, **({} if n in ("LinUCB", "Uniform") else {"v": 4.0})) for n in names)
+    only = (recipe("section6", noise="student-t"),), policies
+    big = Experiment("big", "", *only, (horizon,), seeds=seeds)
+    sides = [partial(sweeping, big, workers) for workers in (1, 2)]
+    return compare(f"{len(names) * seeds} runs of {horizon:,} plays", *sides, 1, "≥ 1.7")
+
+
 def measure(less: int, few: int, some: int, many: int) -> int:
     """Every section, with horizons divided by `less`; returns how many goals were missed."""
     T6, T5, T4 = 10**6 // less, 10**5 // less, 10**4 // less
@@ -175,7 +219,13 @@ def measure(less: int, few: int, some: int, many: int) -> int:
         what = f"{type(policy).__name__}, plays a round: {policy.plays}"
         rows += [compare(what, drawing, playing(type(policy), T5), some)]
     table(title, "drawing", "whole", "share", rows)
-    return missed
+    title, rows = "7. What a sweep adds to a run, ms", []
+    for workers in (1, 2):
+        sides = partial(marginal_ms, workers, 100, 1000), partial(simulating_ms, 500)
+        rows += [compare(f"workers: {workers}", *sides, few, "≤ 5", sub)]
+    missed += table(title, "in a sweep", "alone", "difference", rows)
+    title = "8. One worker over two, seconds"
+    return missed + table(title, "one", "two", "ratio", [one_worker_or_two(T5, 16)])
 
 
 def main() -> int:

@@ -66,6 +66,10 @@ def _world(
         PRINTED_BOUNDS.get(noise, (None, None)) if isinstance(noise, str) else (None,) * 2
     )
     law = noises.by_name(noise) if isinstance(noise, str) else noise
+    if not isinstance(law, Noise):
+        raise TypeError(
+            f"noise must be a noise or one of {', '.join(noises.SECTION6)}; got {noise!r}"
+        )
     return UniformContexts(
         name=f"{name}/{law.name}",
         n_arms=whole("n_arms", n_arms, 1),

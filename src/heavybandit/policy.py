@@ -138,7 +138,8 @@ class Policy:
         if not np.isfinite(X).all():
             arm = int(np.flatnonzero(~np.isfinite(X).all(axis=1))[0])
             raise ValueError(f"contexts must be finite; the context of arm {arm} is {X[arm]}")
-        lengths = np.sqrt((X * X).sum(axis=1))
+        with np.errstate(over="ignore"):  # an infinite length is too long all the same
+            lengths = np.sqrt((X * X).sum(axis=1))
         if lengths.max() > LONGEST:
             arm = int(np.argmax(lengths))
             raise ValueError(
@@ -171,7 +172,7 @@ def _as_floats(name: str, values: ArrayLike, wanted: str) -> Floats:
     """A private float64 copy, so that the caller's later changes cannot reach the policy."""
     try:
         raw = np.asarray(values)
-        if np.iscomplexobj(raw):
+        if raw.dtype.kind not in "biuf":  # neither text nor dates nor complex numbers
             raise TypeError
         return np.array(raw, dtype=np.float64, order="C")
     except (TypeError, ValueError):

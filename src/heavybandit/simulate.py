@@ -109,6 +109,8 @@ def simulate_all(
     """
     seed = whole("seed", seed, 0)
     players = [_Player(p, world, seed, checkpoints, keep_arms) for p in policies]
+    if len({id(player.policy) for player in players}) < len(players):
+        raise ValueError("policies must be different objects; the same policy is given twice")
     if audit:
         for player in players:
             if not isinstance(player.policy, Compiled):
@@ -134,13 +136,19 @@ def _play_together(
     """Let policies with the same plays a round go through the same contexts, block by block."""
     plays = players[0].policy.plays
     rounds = max(p.policy.rounds for p in players)
-    theta = world.theta_star(seed)
+    theta = np.array(world.theta_star(seed), dtype=np.float64)
+    if theta.shape != (world.dim,) or not np.isfinite(theta).all():
+        raise ValueError(
+            f"theta_star of world {world_name(world)} must be {world.dim} finite numbers, "
+            f"got {theta}"
+        )
+    block = min(block, rounds)
     rng = stream(seed, CONTEXT_STREAM)
     means = np.empty((block, world.n_arms))
     best = np.empty(block)
     for first in range(0, rounds, block):
         n = min(block, rounds - first)
-        X = world.contexts(rng, first, n, plays)
+        X = np.ascontiguousarray(world.contexts(rng, first, n, plays), dtype=np.float64)
         if X.shape != (n, world.n_arms, world.dim):
             raise ValueError(
                 f"contexts of world {world_name(world)} must have the shape "
@@ -200,7 +208,12 @@ class _Player:
 
     def play(self, X: Floats, means: Floats, best: Floats) -> None:
         n, plays = len(X), self.policy.plays
-        draws = self.world.noise.draw(self.rng, n * plays)
+        draws = np.ascontiguousarray(self.world.noise.draw(self.rng, n * plays), dtype=np.float64)
+        if draws.shape != (n * plays,):
+            raise ValueError(
+                f"draw of noise {self.world.noise.name} must give {n * plays} numbers, "
+                f"it gave an array of shape {draws.shape}"
+            )
         curve, arms = np.empty(n), np.empty(n, dtype=np.int64)
         if isinstance(self.policy, Compiled):
             gamma = self.world.noise.two_point_gamma
@@ -233,7 +246,13 @@ class _Player:
                     f"in round {self.played + t + 1} it returned {answer!r}"
                 )
             mean = means[t, arm]
-            policy.update(self.world.noise.payoffs(mean, draws[t * plays : (t + 1) * plays]))
+            payoffs = self.world.noise.payoffs(mean, draws[t * plays : (t + 1) * plays])
+            if not np.isfinite(payoffs).all():
+                raise ValueError(
+                    f"payoffs must be finite; the noise gave one that is not in round "
+                    f"{self.played + t + 1}"
+                )
+            policy.update(payoffs)
             regret += plays * (best[t] - mean)
             curve[t] = regret
             arms[t] = arm
@@ -262,9 +281,17 @@ def _checkpoint_rounds(checkpoints: int | Sequence[int], plays: int, rounds: int
         count = min(whole("checkpoints", checkpoints, 1), rounds)
         marks = np.ceil(np.linspace(0, rounds, count + 1)[1:] - 1e-9).astype(np.int64)
     else:
-        wanted = np.asarray(checkpoints, dtype=np.int64)
-        if wanted.ndim != 1 or wanted.size == 0 or wanted.min() < 1:
-            raise ValueError("checkpoints must be plays of at least 1, or how many there shall be")
+        wanted = np.asarray(checkpoints)
+        if (
+            wanted.ndim != 1
+            or wanted.dtype.kind not in "iu"
+            or wanted.size == 0
+            or wanted.min() < 1
+        ):
+            raise ValueError(
+                f"checkpoints must be a whole number of points, or the plays at which they are "
+                f"wanted, from 1 on; got {checkpoints!r:.60}"
+            )
         marks = np.append(wanted[wanted < plays * rounds] // plays, rounds)
         marks = marks[marks > 0]
     return np.unique(marks)

@@ -1,0 +1,324 @@
+"""The worlds are what the paper says they are, and the controls what they claim to be."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import heavybandit as hb
+from heavybandit.noise import Gaussian
+from heavybandit.policy import CONTEXT_STREAM, stream
+
+WORLDS = {
+    "section6": hb.section6("student-t"),
+    "misaligned": hb.misaligned("pareto", n_arms=4, dim=7),
+    "symmetric": hb.symmetric("student-t", n_arms=3, dim=5),
+    "lower bound": hb.lower_bound(40, dim=9, n_arms=4, eps=0.5),
+}
+
+
+def sample(world: Any, n_rounds: int, seed: int = 0, plays: int = 1) -> np.ndarray:
+    """The contexts of the first rounds, as a simulation would see them."""
+    return world.contexts(stream(seed, CONTEXT_STREAM), 0, n_rounds, plays)
+
+
+def mean_and_error(world: Any) -> tuple[np.ndarray, float]:
+    """The mean of 60 000 contexts, and the largest standard error of its entries."""
+    X = sample(world, 60_000 // world.n_arms).reshape(-1, world.dim)
+    return X.mean(axis=0), float(X.std(axis=0).max() / math.sqrt(len(X)))
+
+
+@pytest.mark.parametrize("make", [hb.section6, hb.misaligned, hb.symmetric])
+def test_a_world_has_twenty_arms_in_ten_dimensions_and_a_unit_theta(make: Any) -> None:
+    world = make()
+    assert (world.n_arms, world.dim) == (20, 10)
+    assert sample(world, 7).shape == (7, 20, 10)
+    assert np.linalg.norm(world.theta_star(0)) == pytest.approx(1, abs=1e-15)
+    np.testing.assert_array_equal(world.theta_star(0), world.theta_star(1))
+
+
+@pytest.mark.parametrize("make", [hb.section6, hb.misaligned, hb.symmetric])
+@pytest.mark.parametrize("dim", [2, 3, 10])
+def test_contexts_are_unit_vectors(make: Any, dim: int) -> None:
+    X = sample(make(n_arms=6, dim=dim), 500)
+    np.testing.assert_allclose(np.linalg.norm(X, axis=2), 1, atol=1e-15 * dim)
+
+
+def test_section_6_draws_from_the_positive_orthant_and_theta_is_its_diagonal() -> None:
+    world = hb.section6()
+    X = sample(world, 1000)
+    assert X.min() >= 0
+    assert X.max() <= 1
+    np.testing.assert_allclose(world.theta_star(0), 1 / math.sqrt(10), rtol=1e-15)
+
+
+def test_a_context_of_section_6_is_a_point_of_the_cube_over_its_norm() -> None:
+    U = stream(3, CONTEXT_STREAM).random((4, 20, 10))
+    X = sample(hb.section6(), 4, seed=3)
+    np.testing.assert_allclose(X, U / np.linalg.norm(U, axis=2, keepdims=True), rtol=1e-14)
+    U = 2 * U - 1
+    X = sample(hb.symmetric(), 4, seed=3)
+    np.testing.assert_allclose(X, U / np.linalg.norm(U, axis=2, keepdims=True), rtol=1e-13)
+
+
+def test_the_mean_context_of_section_6_lies_along_theta() -> None:
+    """Entry by entry within 5 standard errors of its projection onto θ*."""
+    world = hb.section6()
+    mean, error = mean_and_error(world)
+    theta = world.theta_star(0)
+    assert np.abs(mean - (mean @ theta) * theta).max() < 5 * error
+    assert mean @ theta > 0.8
+
+
+@pytest.mark.parametrize("dim", [2, 3, 7, 10])
+def test_the_misaligned_theta_is_at_a_right_angle_to_the_mean_context(dim: int) -> None:
+    """Exactly so to the vector of ones, and within 5 standard errors to the mean of a sample."""
+    world = hb.misaligned(dim=dim)
+    theta = world.theta_star(0)
+    assert theta.sum() == 0.0
+    assert np.count_nonzero(theta) == dim - dim % 2
+    assert len(set(np.abs(theta[theta != 0]))) == 1
+    X = sample(world, 3000).reshape(-1, dim)
+    means = X @ theta
+    assert abs(means.mean()) < 5 * means.std() / math.sqrt(means.size)
+    assert X.min() >= 0
+
+
+def test_the_mean_context_of_the_symmetric_world_is_zero() -> None:
+    """Each entry within 5 standard errors."""
+    mean, error = mean_and_error(hb.symmetric())
+    assert np.abs(mean).max() < 5 * error < 0.01
+
+
+def test_section_6_prints_the_bounds_on_its_moments_and_they_hold() -> None:
+    """Student's t with 3 degrees has variance 3, plus 1 for a mean of 1; both are attained.
+    Pareto's printed 1 and 2 are far above 3·10⁻⁴/4 and 1.03."""
+    student, pareto = hb.section6("student-t"), hb.section6("pareto")
+    assert (student.v_central, student.v_raw) == (3.0, 4.0)
+    assert (pareto.v_central, pareto.v_raw) == (1.0, 2.0)
+    assert student.noise.central_moment(1.0) == pytest.approx(3.0, rel=1e-12)
+    assert student.noise.raw_moment(1.0, 1.0) == pytest.approx(4.0, rel=1e-12)
+    assert pareto.noise.central_moment(1.0) == pytest.approx(7.5e-5, rel=1e-9)
+    assert pareto.noise.raw_moment(1.0, 1.0) < 2
+    own = hb.section6(Gaussian(0.5))
+    assert (own.v_central, own.v_raw) == (None, None)
+
+
+def test_the_printed_pareto_noise_is_not_centred_and_the_other_is() -> None:
+    """s·x_m/(s−1) = 3 · 0.01/2 = 0.015."""
+    printed, centred = hb.section6("pareto").noise, hb.section6("pareto-centred").noise
+    assert (printed.mean, centred.mean) == (0.015, 0.0)
+    rng, same = np.random.default_rng(1), np.random.default_rng(1)
+    difference = printed.draw(rng, 100) - centred.draw(same, 100)
+    np.testing.assert_allclose(difference, 0.015, rtol=1e-12)
+
+
+def test_worlds_are_told_apart_by_name() -> None:
+    noises = ("student-t", "pareto", "pareto-centred")
+    made = [make(n) for make in (hb.section6, hb.misaligned, hb.symmetric) for n in noises]
+    made += [hb.lower_bound(40, 9, 4, 1.0, gamma_from=g) for g in ("horizon", "stage")]
+    assert len({world.name for world in made}) == len(made)
+
+
+@pytest.mark.parametrize("name", WORLDS)
+@given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=6), plays=st.integers(1, 3))
+def test_the_stream_of_contexts_does_not_depend_on_the_blocks(
+    name: str, sizes: list[int], plays: int
+) -> None:
+    world, rng, first, pieces = WORLDS[name], stream(5, CONTEXT_STREAM), 0, []
+    for size in sizes:
+        pieces.append(world.contexts(rng, first, size, plays))
+        first += size
+    whole = sample(world, first, seed=5, plays=plays)
+    assert np.concatenate(pieces).tobytes() == whole.tobytes()
+
+
+# The construction of Theorem 3.
+
+GRID = [(9, 4, 1.0), (13, 4, 0.5), (31, 5, 0.25), (12, 4, 1.0), (9, 8, 0.7)]
+by_size = pytest.mark.parametrize(("dim", "n_arms", "eps"), GRID)
+by_gamma = pytest.mark.parametrize("gamma_from", ["horizon", "stage"])
+
+
+@by_size
+@by_gamma
+def test_in_each_stage_one_arm_pays_twice_what_the_others_pay(
+    dim: int, n_arms: int, eps: float, gamma_from: str
+) -> None:
+    """γ^ε and 2γ^ε, with γ = (K/(T+2K))^{1/(1+ε)} and T = 100 or the ⌊100/S⌋ plays of a stage."""
+    world = hb.lower_bound(100, dim, n_arms, eps, gamma_from=gamma_from)
+    S = (dim - 1) // n_arms
+    length = 100 if gamma_from == "horizon" else 100 // S
+    gamma = (n_arms / (length + 2 * n_arms)) ** (1 / (1 + eps))
+    assert world.n_stages == S
+    assert world.gamma == pytest.approx(gamma, rel=1e-14)
+    for seed in range(5):
+        means = sample(world, 100, seed) @ world.theta_star(seed)
+        stage = np.minimum(np.arange(100) // (100 // S), S - 1)
+        good = np.arange(n_arms) == world.good_arms(seed)[stage][:, None]
+        np.testing.assert_allclose(means, np.where(good, 2, 1) * gamma**eps, rtol=1e-12)
+
+
+@by_size
+@by_gamma
+def test_contexts_of_the_construction_have_two_features_and_norm_one(
+    dim: int, n_arms: int, eps: float, gamma_from: str
+) -> None:
+    world = hb.lower_bound(100, dim, n_arms, eps, gamma_from=gamma_from)
+    X = sample(world, 100)
+    np.testing.assert_allclose(np.linalg.norm(X, axis=2), 1, atol=1e-15)
+    assert (np.count_nonzero(X, axis=2) == 2).all()
+    assert (X[:, :, 0] == math.sqrt(0.5)).all()
+    used = np.flatnonzero(X.any(axis=(0, 1)))
+    np.testing.assert_array_equal(used, np.arange(1 + n_arms * world.n_stages))
+
+
+@by_size
+@by_gamma
+def test_payoffs_of_the_construction_have_raw_moments_one_and_two(
+    dim: int, n_arms: int, eps: float, gamma_from: str
+) -> None:
+    """E|r|^{1+ε} = γ·mean·γ^{-(1+ε)} = mean/γ^ε."""
+    world = hb.lower_bound(100, dim, n_arms, eps, gamma_from=gamma_from)
+    for times in (1, 2):
+        moment = world.noise.raw_moment(eps, times * world.gamma**eps)
+        assert moment == pytest.approx(times, rel=1e-12)
+
+
+@by_size
+@by_gamma
+def test_the_norm_of_theta_is_the_formula(
+    dim: int, n_arms: int, eps: float, gamma_from: str
+) -> None:
+    world = hb.lower_bound(100, dim, n_arms, eps, gamma_from=gamma_from)
+    for seed in range(3):
+        norm = np.linalg.norm(world.theta_star(seed))
+        assert world.theta_norm == pytest.approx(norm, rel=1e-14)
+
+
+def test_stages_are_counted_in_plays_and_the_last_takes_what_is_left() -> None:
+    """T = 23, d = 9, K = 4: two stages of 11. One play a round: rounds 0–10, then 11–22. Three:
+    rounds 0–3 start at plays 0, 3, 6, 9, and round 4 at play 12."""
+    world = hb.lower_bound(23, 9, 4, 1.0)
+    for plays, rounds, first_of_second in ((1, 23, 11), (3, 7, 4), (11, 2, 1), (12, 1, 1)):
+        X = sample(world, rounds, plays=plays)
+        in_second = X[:, :, 5:].any(axis=(1, 2))
+        np.testing.assert_array_equal(in_second, np.arange(rounds) >= first_of_second)
+        assert (X[:, :, 1:5].any(axis=(1, 2)) == ~in_second).all()
+
+
+def test_the_good_arms_are_uniform_and_independent_between_stages() -> None:
+    """χ² over 3000 seeds, of each stage's arm and of the pair of two stages: p-values above 0.001;
+    the seeds are fixed, so that this is settled once."""
+    world = hb.lower_bound(40, 9, 4, 1.0)
+    drawn = np.array([world.good_arms(seed) for seed in range(3000)])
+    for column in drawn.T:
+        assert stats.chisquare(np.bincount(column, minlength=4)).pvalue > 1e-3
+    pairs = np.bincount(4 * drawn[:, 0] + drawn[:, 1], minlength=16)
+    assert stats.chisquare(pairs).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("eps", [1.0, 0.8, 0.5, 0.3, 0.1])
+def test_theta_is_no_longer_than_one_from_this_horizon_on(eps: float) -> None:
+    """2(S+1)γ^{2ε} ≤ 1 says T ≥ K((2(S+1))^{(1+ε)/(2ε)} − 2), or as much for a stage of ⌊T/S⌋."""
+    for n_arms in (1, 4, 7, 20):
+        for dim in range(n_arms + 1, 6 * n_arms + 2, max(1, n_arms // 3)):
+            S = (dim - 1) // n_arms
+            length = n_arms * ((2 * (S + 1)) ** ((1 + eps) / (2 * eps)) - 2)
+            for gamma_from, least in (("horizon", length), ("stage", S * math.ceil(length))):
+                for T in (math.ceil(least * 1.001) + S, math.floor(least * 0.999) - S):
+                    if T < S:
+                        continue
+                    world = hb.lower_bound(T, dim, n_arms, eps, gamma_from=gamma_from)
+                    assert (world.theta_norm <= 1) == (least < T), (n_arms, dim, gamma_from, T)
+
+
+def shortest_printed(dim: int, eps: float) -> int:
+    """The smallest whole T with T ≥ (2d)^{(1+ε)/(2ε)}."""
+    return math.ceil((2 * dim) ** ((1 + eps) / (2 * eps)) * (1 + 1e-12))
+
+
+@pytest.mark.parametrize("eps", [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05])
+def test_the_printed_condition_keeps_theta_short_with_gamma_from_the_horizon(eps: float) -> None:
+    """T ≥ (2d)^{(1+ε)/(2ε)}, T ≥ K ≥ 4, and d > K, which makes S ≥ 1: on a grid of shortest T."""
+    for n_arms in range(4, 41, 3):
+        for dim in range(n_arms + 1, 5 * n_arms + 3):
+            T = shortest_printed(dim, eps)
+            assert hb.theory.theorem3_applies(T, dim, n_arms, eps)
+            assert hb.lower_bound(T, dim, n_arms, eps).theta_norm <= 1
+
+
+def test_the_printed_condition_does_not_keep_theta_short_with_gamma_from_the_stage() -> None:
+    """d = 9, K = 4, ε = 1, T = 2d = 18: S = 2, stages of 9, γ² = 4/17 and ‖θ*‖² = 6 · 4/17 = 24/17.
+    With γ from the horizon it is 6 · 4/26 = 24/26."""
+    assert hb.theory.theorem3_applies(18, 9, 4, 1.0)
+    assert hb.lower_bound(18, 9, 4, 1.0).theta_norm ** 2 == pytest.approx(24 / 26)
+    assert hb.lower_bound(18, 9, 4, 1.0, gamma_from="stage").theta_norm ** 2 == pytest.approx(
+        24 / 17
+    )
+
+
+def test_the_printed_condition_allows_as_many_dimensions_as_arms_but_there_is_no_stage() -> None:
+    assert hb.theory.theorem3_applies(8, 4, 4, 1.0)
+    with pytest.raises(ValueError, match=r"dim must be at least n_arms \+ 1 = 5"):
+        hb.lower_bound(8, 4, 4, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("horizon", 0),
+        ("horizon", 1),  # two stages need two plays
+        ("horizon", 2.5),
+        ("dim", 4),
+        ("dim", 0),
+        ("n_arms", 0),
+        ("n_arms", 9),
+        ("eps", 0.0),
+        ("eps", 1.5),
+        ("eps", math.nan),
+        ("gamma_from", "sky"),
+    ],
+)
+def test_a_construction_that_cannot_be_is_refused_by_name(argument: str, value: Any) -> None:
+    good = {"horizon": 100, "dim": 9, "n_arms": 4, "eps": 1.0}
+    hb.lower_bound(**good)
+    with pytest.raises((ValueError, TypeError), match=argument):
+        hb.lower_bound(**{**good, argument: value})
+
+
+by_world = pytest.mark.parametrize("make", [hb.section6, hb.misaligned, hb.symmetric])
+
+
+@by_world
+@pytest.mark.parametrize("value", [0, -1, 2.5, True])
+def test_a_world_without_arms_is_refused_by_name(make: Any, value: Any) -> None:
+    with pytest.raises((ValueError, TypeError), match="n_arms must be"):
+        make(n_arms=value)
+
+
+@by_world
+@pytest.mark.parametrize("value", [0, -1, 2.5, True])
+def test_a_world_without_dimensions_is_refused_by_name(make: Any, value: Any) -> None:
+    with pytest.raises((ValueError, TypeError), match="dim must be"):
+        make(dim=value)
+
+
+@by_world
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "cauchy",
+        None,
+        3.0,
+    ],
+)
+def test_an_unknown_noise_is_refused(make: Any, noise: Any) -> None:
+    with pytest.raises((ValueError, TypeError), match=r"noise|name is"):
+        make(noise)

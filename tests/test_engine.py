@@ -458,8 +458,8 @@ def test_jacobi_sees_a_small_eigenvalue_beside_a_large_one() -> None:
     """[[10¹², 1], [1, 1]] has eigenvalues 10¹² + 10⁻¹² and 1 − 10⁻¹²."""
     M, Q = np.array([[1e12, 1.0], [1.0, 1.0]]), np.empty((2, 2))
     linear.eigen(M, Q)
-    assert M[1, 1] == pytest.approx(1 - 1e-12, rel=1e-15)
-    assert abs(Q[1, 0]) == pytest.approx(1e-12, rel=1e-9)
+    assert 1 - M[1, 1] == pytest.approx(1e-12, rel=1e-3, abs=0)
+    assert abs(Q[1, 0]) == pytest.approx(1e-12, rel=1e-9, abs=0)
 
 
 @given(
@@ -660,11 +660,11 @@ def test_suspects_stay_few_and_no_history_is_scanned() -> None:
     assert seen["truncated"] > 10_000
 
 
-def test_history_is_scanned_for_eps_below_one_by_a_minority_of_the_estimates() -> None:
+def test_history_is_scanned_for_eps_below_one_and_rarely() -> None:
     world = hb.section6(SymmetricPareto(1.6, 0.3), n_arms=6, dim=3)
     policy = hb.SupBTC(3000, 6, 3, v=world.noise.raw_moment(0.5, 1.0), eps=0.5, width_scale=0.01)
     seen = hb.simulate(policy, world).diagnostics
-    assert 0 < seen["history_scans"] < 0.4 * seen["estimates"]
+    assert 0 < seen["history_scans"] < 0.1 * seen["estimates"]
 
 
 # The same bits again.

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 import heavybandit as hb
 from heavybandit.noise import Additive, Gaussian, StudentT
 
+NARROW = pytest.mark.xfail(reason="reported: checkpoints of other integer types go wrong")
+
 
 @dataclass(frozen=True)
 class Silence(Additive):
@@ -133,6 +135,8 @@ def test_without_keep_arms_there_are_none() -> None:
         ([1, 2, 3, 5, 6, 29], 3, 10, [3, 6, 27, 30]),  # the last full round until then
         ([2], 3, 10, [30]),
         (np.array([2, 4]), 1, 5, [2, 4, 5]),
+        pytest.param(np.uint64([2, 4]), 1, 5, [2, 4, 5], marks=NARROW),
+        pytest.param(np.int8([2, 100]), 129, 9, [1161], marks=NARROW),
         (range(2, 6, 2), 1, 5, [2, 4, 5]),
         (np.int64(2), 1, 10, [5, 10]),
     ],

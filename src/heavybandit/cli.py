@@ -43,11 +43,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except (StoreError, SweepError, NotebookError) as error:
-        print(f"heavybandit: {error}", file=sys.stderr)
+        _say(error)
         return UNUSABLE
     except (ValueError, TypeError, RuntimeError, OSError) as error:
-        print(f"heavybandit: {error}", file=sys.stderr)
+        _say(error)
         return CANNOT
+
+
+def _say(error: Exception) -> None:
+    """An error in one line, whatever its message looks like."""
+    print(f"heavybandit: {' '.join(str(error).split())}", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -178,10 +183,13 @@ def _parser() -> argparse.ArgumentParser:
 
 def _plays(text: str) -> int:
     """A whole number of plays; 1e6 is one too."""
-    value = float(text)
-    if value != int(value):
-        raise argparse.ArgumentTypeError(f"a whole number of plays is needed, got {text!r}")
-    return int(value)
+    try:
+        value = float(text)
+        if value == int(value):
+            return int(value)
+    except (ValueError, OverflowError):
+        pass
+    raise argparse.ArgumentTypeError(f"a whole number of plays is needed, got {text!r}")
 
 
 def _settings(pairs: Sequence[str], option: str) -> dict[str, Any]:
@@ -211,12 +219,16 @@ def _own_policy(text: str) -> Callable[..., Any]:
     file = Path(path)
     if not file.is_file():
         raise ValueError(f"there is no file {path!r} to take the policy {name!r} from")
-    spec = importlib.util.spec_from_file_location(file.stem, file)
+    label = f"heavybandit_policy_{file.stem}"  # may be called like a module that is in use
+    spec = importlib.util.spec_from_file_location(label, file)
     if spec is None or spec.loader is None:
         raise ValueError(f"{path!r} is not a Python file")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[file.stem] = module
-    spec.loader.exec_module(module)
+    sys.modules[label] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ValueError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
     build: Callable[..., Any] | None = getattr(module, name, None)
     if build is None:
         raise ValueError(f"{path} has no {name!r}")
@@ -257,9 +269,7 @@ def _run(options: argparse.Namespace) -> int:
     runs: list[Run] = []
     uniform: list[Run] = []
     for seed in range(options.seed, options.seed + options.seeds):
-        seeded = params if ":" in options.policy else {**params, "seed": seed}
-        policy = build(**shape, **seeded)
-        runs.append(simulate(policy, world, seed, checkpoints=10, progress=sys.stderr.isatty()))
+        runs.append(_one_run(options.policy, build, {**shape, **params}, world, seed))
         control = POLICIES["Uniform"](**shape, seed=seed)
         uniform.append(simulate(control, world, seed, checkpoints=[*map(int, runs[-1].plays)]))
     _table(runs, uniform)
@@ -267,6 +277,19 @@ def _run(options: argparse.Namespace) -> int:
         save(regret_figure([runs, uniform], f"{runs[0].policy} in {runs[0].world}"), options.plot)
         print(f"drawn in {options.plot}")
     return OK
+
+
+def _one_run(
+    name: str, build: Callable[..., Any], arguments: dict[str, Any], world: Any, seed: int
+) -> Run:
+    progress = sys.stderr.isatty()
+    if name in POLICIES:
+        policy = build(**arguments, seed=seed)
+        return simulate(policy, world, seed, checkpoints=10, progress=progress)
+    try:
+        return simulate(build(**arguments), world, seed, checkpoints=10, progress=progress)
+    except Exception as error:
+        raise ValueError(f"{name} failed: {type(error).__name__}: {error}") from error
 
 
 def _check_settings(name: str, build: Callable[..., Any], params: dict[str, Any]) -> None:
@@ -373,6 +396,8 @@ def _claims(options: argparse.Namespace) -> int:
         return OK
     try:
         rows = [(c["id"], c["verdict"], c["where"]) for c in json.loads(path.read_text())]
+        if not all(isinstance(cell, str) for row in rows for cell in row):
+            raise TypeError
     except (ValueError, KeyError, TypeError):
         raise StoreError(f"{path} cannot be read as a list of claims") from None
     widths = [max(len(row[i]) for row in rows) for i in range(2)] if rows else [0, 0]

@@ -153,7 +153,10 @@ def with_bound(policy: Recipe, world: Any) -> Recipe:
     elif params.get("v") == "exact":
         eps = float(params.get("eps", 1.0))
         law = world.noise
-        params["v"] = law.central_moment(eps) if central else law.raw_moment(eps, 1.0)
+        if isinstance(law, noise.TwoPointPayoff):  # the world knows its two means
+            params["v"] = world.v_central if central else world.v_raw
+        else:
+            params["v"] = law.central_moment(eps) if central else law.raw_moment(eps, 1.0)
     return recipe(policy.name, **params)
 
 

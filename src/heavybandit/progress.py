@@ -19,6 +19,7 @@ class Progress:
         self.stream = stream or sys.stderr
         self.finished = 0
         self.current = 0
+        self.shown = 0  # never goes back, even when a worker's death makes work undone
         self.bar: Any = None
 
     def __enter__(self) -> Progress:
@@ -54,12 +55,13 @@ class Progress:
 
     @property
     def made(self) -> int:
-        """Plays made, of finished runs and of those under way."""
-        return min(self.finished + self.current, self.total)
+        """Plays made, of finished runs and of those under way; it never falls."""
+        self.shown = max(self.shown, min(self.finished + self.current, self.total))
+        return self.shown
 
     def _show(self) -> None:
         if self.bar is not None:
-            self.bar.update(max(self.made, self.bar.n) - self.bar.n)
+            self.bar.update(self.made - self.bar.n)
         elif self.show and time.monotonic() - self.last_line >= SECONDS_BETWEEN_LINES:
             self._line()
 

@@ -53,7 +53,9 @@ COLUMNS = (
 
 
 def number(value: float | None) -> str:
-    """Nine significant digits; empty for what was never observed."""
+    """Nine significant digits, counts exactly; empty for what was never observed."""
+    if isinstance(value, int):
+        return str(value)
     return "" if value is None else f"{value:.9g}"
 
 
@@ -126,11 +128,14 @@ def consolidate(experiment: Experiment, store: Store, folder: str | Path) -> lis
     texts = {f"{experiment.name}.runs.csv": runs, f"{experiment.name}.curves.csv": curves}
     texts[f"{experiment.name}.json"] = provenance(experiment, texts)
     target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
-    for name, text in texts.items():
-        path = target / name
-        if not path.exists() or path.read_bytes() != text.encode():
-            write_whole(path, text, target)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            path = target / name
+            if not path.exists() or path.read_bytes() != text.encode():
+                write_whole(path, text, target)
+    except OSError as error:
+        raise StoreError(f"cannot write results into {target}: {error.strerror}") from error
     return [target / name for name in texts]
 
 
@@ -199,7 +204,9 @@ def check_files(name: str, folder: str | Path) -> list[str]:
     try:
         record = json.loads(sidecar.read_text())
         files, asked = record["files"], record["experiment_sha256"]
-    except (OSError, ValueError, KeyError):
+        if not isinstance(files, dict):
+            raise TypeError
+    except (OSError, ValueError, KeyError, TypeError):
         return [f"{sidecar} is missing or cannot be read"]
     if name not in EXPERIMENTS:
         return [f"{sidecar} belongs to an experiment that no longer exists"]
@@ -209,8 +216,9 @@ def check_files(name: str, folder: str | Path) -> list[str]:
             f"{sidecar} was made from another description of {name}; "
             f"renew it with: heavybandit sweep {name}"
         )
-    for file, checksum in files.items():
+    for file in (f"{name}.runs.csv", f"{name}.curves.csv"):
         path = folder / file
+        checksum = files.get(file)
         if not path.exists():
             problems.append(f"{path} is missing")
         elif _sha256(path.read_bytes()) != checksum:
@@ -225,19 +233,18 @@ def verify(folder: str | Path, *, seed: int, plays: float, names: list[str] | No
     """
     differences: list[str] = []
     candidates: list[tuple[str, int, RunSpec]] = []
+    tables: dict[str, tuple[dict[str, list[str]], dict[str, list[list[str]]]]] = {}
     for name in names or consolidated(folder):
-        problems = check_files(name, folder)
+        problems = check_files(name, folder) or _what_is_odd(name, folder)
         differences += problems
         if not problems:
+            tables[name] = _tables(name, folder)
             candidates += [(name, i, spec) for i, spec in enumerate(EXPERIMENTS[name].runs())]
-    tables: dict[str, tuple[dict[str, list[str]], dict[str, list[list[str]]]]] = {}
     spent = looked_at = 0
     for choice in np.random.default_rng(seed).permutation(len(candidates)):
         name, index, spec = candidates[choice]
         if looked_at and spent + spec.horizon > plays:
             continue
-        if name not in tables:
-            tables[name] = _tables(name, folder)
         result = run_group([spec])[0]
         rows, curves = tables[name]
         who = (
@@ -251,6 +258,27 @@ def verify(folder: str | Path, *, seed: int, plays: float, names: list[str] | No
         spent += spec.horizon
         looked_at += 1
     return Check(looked_at, spent, differences)
+
+
+def _what_is_odd(name: str, folder: str | Path) -> list[str]:
+    """What is wrong with the tables' form: other columns, or other runs than the experiment's."""
+    experiment = EXPERIMENTS[name]
+    specs = experiment.runs()
+    curves = [i for i, spec in enumerate(specs) if _has_curve(experiment, spec)]
+    found = []
+    for kind, columns, runs in (
+        ("runs", COLUMNS, list(range(len(specs)))),
+        ("curves", ("run", "plays", "regret"), curves),
+    ):
+        path = Path(folder) / f"{name}.{kind}.csv"
+        with path.open(newline="", encoding="utf-8") as file:
+            header, *rows = csv.reader(file)
+        numbers = [row[0] for row in rows]
+        if kind == "curves":
+            numbers = list(dict.fromkeys(numbers))
+        if tuple(header) != columns or numbers != [str(i) for i in runs]:
+            found.append(f"{path} has other columns or other runs than {name} has")
+    return found
 
 
 def _tables(

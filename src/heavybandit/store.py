@@ -40,23 +40,26 @@ class Store:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         self.set_aside: list[str] = []  # messages about files that did not check
+        marker = self.folder / "format.json"
         try:
+            if marker.exists():  # before anything is made in a folder that may not be ours
+                self._check_format(marker)
             for part in ("runs", "set-aside", "claims", "tmp"):
                 (self.folder / part).mkdir(parents=True, exist_ok=True)
-            marker = self.folder / "format.json"
             if not marker.exists():
                 self._write(marker, canonical({"format": FORMAT}) + "\n")
             self._write(self.folder / "tmp" / f"probe-{_me()}", "")
             (self.folder / "tmp" / f"probe-{_me()}").unlink()
         except OSError as error:
             raise StoreError(_trouble(error, self.folder)) from error
-        self._check_format(marker)
         self._sweep_up()
 
     def _check_format(self, marker: Path) -> None:
         try:
             found = json.loads(marker.read_text())["format"]
-        except (ValueError, KeyError, TypeError):
+        except OSError as error:
+            raise StoreError(_trouble(error, marker)) from error
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise StoreError(
                 f"{marker} cannot be read, so this folder may not be a store of runs; "
                 f"name another folder, or remove that file if you know that it is"
@@ -69,10 +72,10 @@ class Store:
 
     def _sweep_up(self) -> None:
         """Remove what processes of this machine that are gone were still writing."""
-        host = socket.gethostname()
+        ours = f"-{socket.gethostname()}-"
         for left in (self.folder / "tmp").iterdir():
-            owner, _, pid = left.name.rpartition("-")
-            if owner.endswith(host) and pid.isdigit() and not _alive(int(pid)):
+            _, found, pid = left.name.rpartition(ours)
+            if found and pid.isdigit() and not _alive(int(pid)):
                 left.unlink(missing_ok=True)
 
     def path(self, spec: RunSpec) -> Path:
@@ -100,7 +103,12 @@ class Store:
         number = 0
         while (place := self.folder / "set-aside" / f"{path.stem}.{number}.json").exists():
             number += 1
-        os.replace(path, place)
+        try:
+            os.replace(path, place)
+        except FileNotFoundError:  # another process has just done the same
+            return
+        except OSError as error:
+            raise StoreError(f"{path.name} {wrong}; {_trouble(error, place)}") from error
         message = f"{path.name} {wrong}; it was moved to {place} and the run will be done again"
         self.set_aside.append(message)
         print(f"heavybandit: {message}", file=sys.stderr)
@@ -143,14 +151,17 @@ class Claim:
         except ImportError:  # no such locks here: two sweeps at once may do a group twice
             self.held = True
             return
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise StoreError(_trouble(error, path)) from error
+        self.file, self.held = file, True
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(file)
-            self.held = False
-            return
-        self.file, self.held = file, True
+        except BlockingIOError:
+            self.release()
+        except OSError:  # a file system without locks: as above
+            pass
 
     def release(self) -> None:
         """Let others have it."""
@@ -178,19 +189,19 @@ def _what_is_wrong(raw: bytes, spec: RunSpec) -> str | None:
         record = json.loads(raw)
         checksum = record.pop("sha256")
         found = record["format"]
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return "is cut short or is no result"
-    if isinstance(found, int) and found > FORMAT:
-        raise StoreError(
-            f"the result {spec.key}.json was written in format {found} by a newer version of "
-            f"heavybandit, this one knows format {FORMAT}; it was left as it is"
-        )
     try:
         good = digest(record) == checksum
     except ValueError:  # NaN or infinity, which are never written
         good = False
     if not good:
         return "was changed after it was written (its checksum does not match)"
+    if found != FORMAT:
+        raise StoreError(
+            f"the result {spec.key}.json is in format {found}, as a newer version of heavybandit "
+            f"may write it; this one knows format {FORMAT}, and left it as it is"
+        )
     if record.get("key") != spec.key or record.get("spec") != spec.as_json():
         return "belongs to other parameters"
     return None

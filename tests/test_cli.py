@@ -683,3 +683,22 @@ def test_progress_never_exceeds_the_total_and_never_visibly_goes_back(
     percents = [int(p) for p in re.findall(r"(\d+)%", log.getvalue())]
     assert percents == sorted(percents)
     assert max(percents) <= 100
+
+
+def test_a_folder_that_is_not_there_is_not_taken_for_verified(tiny: Path, capsys: Capsys) -> None:
+    assert main(["verify", "--data", "dat"]) == 3
+    assert "'dat'" in one_sentence(capsys.readouterr().err)
+
+
+def test_results_of_an_experiment_that_is_gone_are_named(swept: Path, capsys: Capsys) -> None:
+    del EXPERIMENTS["tiny"]
+    try:
+        assert main(["verify"]) == 1
+    finally:
+        EXPERIMENTS["tiny"] = TINY
+    assert "belongs to an experiment that no longer exists" in capsys.readouterr().out
+
+
+def test_a_horizon_beyond_counting_is_refused(tiny: Path, capsys: Capsys) -> None:
+    assert main(["run", "SupBTC", "--horizon", "1e30"]) == 2
+    assert "horizon must be at most 2**53" in one_sentence(capsys.readouterr().err)

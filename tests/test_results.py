@@ -489,3 +489,14 @@ def test_missing_new_and_differing_files_are_named(data: Path, tmp_path: Path) -
         "old.curves.csv was not made again",
         "tiny.curves.csv differs",
     ]
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"run,world\n\n", b"\xff\xfe", b'"'])
+def test_a_table_that_is_none_is_named_even_if_its_checksum_matches(
+    data: Path, content: bytes
+) -> None:
+    (data / "tiny.runs.csv").write_bytes(content)
+    seal_again(data)
+    found = verify(data, seed=0, plays=1).differences
+    assert len(found) == 1
+    assert "tiny.runs.csv" in found[0]

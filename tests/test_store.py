@@ -524,7 +524,8 @@ def test_only_what_dead_processes_of_this_machine_were_writing_is_swept_up(kept:
             f"ab.json-{host}-{living.pid}",
             f"ab.json-{host}-{os.getpid()}",
             f"ab.json-elsewhere-{dead}",
-            f"ab.json-not{host}-{dead}",  # another machine whose name ends like ours
+            f"ab.json-not{host}-{dead}",  # other machines whose names end like ours
+            f"ab.json-other-{host}-{dead}",
             "a note of mine",
         }
         for name in gone | stays:

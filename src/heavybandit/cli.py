@@ -350,9 +350,11 @@ def _sweep(options: argparse.Namespace) -> int:
 
 def _verify(options: argparse.Namespace) -> int:
     seed = secrets.randbelow(2**31) if options.seed is None else options.seed
-    names = options.names or results.consolidated(options.data)
-    for name in names:
+    for name in options.names:
         by_name(name)
+    if not options.names and not Path(options.data).is_dir():
+        raise StoreError(f"there is no folder {options.data!r} with results to verify")
+    names = options.names or results.consolidated(options.data)
     if not names:
         print(f"nothing to verify: no results in {options.data}")
         return OK

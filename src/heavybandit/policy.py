@@ -22,6 +22,9 @@ TIE = 1e-9
 LONGEST = 1.0 + 1e-6
 """Contexts may be this long: a unit vector normalised in single precision still passes."""
 
+LONGEST_HORIZON = 2**53
+"""Beyond, plays can no longer be counted in double precision."""
+
 CONTEXT_STREAM, NOISE_STREAM, POLICY_STREAM, THETA_STREAM = range(4)
 
 EXPLORE_RULES = ("first", "random", "widest", "optimistic")
@@ -79,6 +82,8 @@ class Policy:
 
     def __init__(self, horizon: int, n_arms: int, dim: int, *, seed: int = 0) -> None:
         self.horizon = whole("horizon", horizon, self._shortest_horizon)
+        if self.horizon > LONGEST_HORIZON:
+            raise ValueError(f"horizon must be at most 2**53, got {self.horizon}")
         self.n_arms = whole("n_arms", n_arms, 1)
         self.dim = whole("dim", dim, 1)
         self.seed = whole("seed", seed, 0)

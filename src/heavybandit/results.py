@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from .experiments import EXPERIMENTS, Experiment, Recipe, RunSpec, digest
-from .store import Store, StoreError, write_whole
+from .store import Store, StoreError, sweep_up, write_whole
 from .sweep import run_group
 
 COUNTS = (
@@ -130,6 +130,7 @@ def consolidate(experiment: Experiment, store: Store, folder: str | Path) -> lis
     target = Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
+        sweep_up(target)
         for name, text in texts.items():
             path = target / name
             if not path.exists() or path.read_bytes() != text.encode():
@@ -271,9 +272,13 @@ def _what_is_odd(name: str, folder: str | Path) -> list[str]:
         ("curves", ("run", "plays", "regret"), curves),
     ):
         path = Path(folder) / f"{name}.{kind}.csv"
-        with path.open(newline="", encoding="utf-8") as file:
-            header, *rows = csv.reader(file)
-        numbers = [row[0] for row in rows]
+        try:
+            with path.open(newline="", encoding="utf-8") as file:
+                header, *rows = csv.reader(file)
+            numbers = [row[0] for row in rows]
+        except (ValueError, IndexError, csv.Error):
+            found.append(f"{path} cannot be read as a table")
+            continue
         if kind == "curves":
             numbers = list(dict.fromkeys(numbers))
         if tuple(header) != columns or numbers != [str(i) for i in runs]:

@@ -19,6 +19,7 @@ import contextlib
 import errno
 import json
 import os
+import re
 import socket
 import sys
 from collections.abc import Iterator
@@ -52,7 +53,7 @@ class Store:
             (self.folder / "tmp" / f"probe-{_me()}").unlink()
         except OSError as error:
             raise StoreError(_trouble(error, self.folder)) from error
-        self._sweep_up()
+        sweep_up(self.folder / "tmp")
 
     def _check_format(self, marker: Path) -> None:
         try:
@@ -69,14 +70,6 @@ class Store:
                 f"the store {self.folder} has format {found}, this version of heavybandit knows "
                 f"format {FORMAT}; use the version that wrote it, or name another folder"
             )
-
-    def _sweep_up(self) -> None:
-        """Remove what processes of this machine that are gone were still writing."""
-        ours = f"-{socket.gethostname()}-"
-        for left in (self.folder / "tmp").iterdir():
-            _, found, pid = left.name.rpartition(ours)
-            if found and pid.isdigit() and not _alive(int(pid)):
-                left.unlink(missing_ok=True)
 
     def path(self, spec: RunSpec) -> Path:
         """Where a run is, or will be."""
@@ -169,6 +162,16 @@ class Claim:
             os.close(self.file)
             self.file = None
         self.held = False
+
+
+def sweep_up(folder: Path) -> None:
+    """Remove what processes of this machine that are gone were still writing there."""
+    ours = re.compile(rf"[\w.]+-{re.escape(socket.gethostname())}-(\d+)")  # no name has a hyphen
+    for left in folder.iterdir():
+        match = ours.fullmatch(left.name)
+        if match and not _alive(int(match[1])):
+            with contextlib.suppress(OSError):  # it harms nobody
+                left.unlink()
 
 
 def write_whole(path: Path, text: str, scratch: Path) -> None:

@@ -8,9 +8,12 @@ dropped when the hash is not the one they were made from.
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 
@@ -29,3 +32,16 @@ def drop_stale_binaries() -> None:
             for binary in stamp.parent.glob(pattern):
                 binary.unlink(missing_ok=True)
         stamp.write_text(digest.hexdigest())
+
+
+@functools.cache
+def announce_compilation(kernel: Any) -> None:
+    """Tell someone at a terminal why the first call takes so long; once, and only if it will."""
+    stats = getattr(kernel, "stats", None)  # a plain function if numba is disabled
+    if stats is None or not sys.stderr.isatty():
+        return
+    if not list(Path(stats.cache_path).glob(f"*.{kernel.__name__}-*.nbi")):
+        print(
+            "heavybandit: compiling its kernels; this takes half a minute, once",
+            file=sys.stderr,
+        )

@@ -10,6 +10,7 @@ from .. import theory
 from ..paper import CONSTANTS
 from ..policy import EXPLORE_RULES, Floats, HeavyTailedPolicy, Policy, one_of, real
 from . import state as st
+from ._cache import announce_compilation
 from .decide import choose
 from .drive import learn, play_block
 from .state import AUDIT, FULL, Ints, State, new_state, with_room
@@ -21,6 +22,7 @@ class Compiled(Policy):
     _state: State
 
     def _new_state(self, kind: int, **what: float | bool | tuple[float, ...]) -> State:
+        announce_compilation(play_block)
         return new_state(
             kind=kind,
             n_arms=self.n_arms,

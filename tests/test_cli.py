@@ -685,12 +685,14 @@ def test_progress_never_exceeds_the_total_and_never_visibly_goes_back(
     assert max(percents) <= 100
 
 
-def test_a_folder_that_is_not_there_is_not_taken_for_verified(tiny: Path, capsys: Capsys) -> None:
+@pytest.mark.usefixtures("tiny")
+def test_a_folder_that_is_not_there_is_not_taken_for_verified(capsys: Capsys) -> None:
     assert main(["verify", "--data", "dat"]) == 3
     assert "'dat'" in one_sentence(capsys.readouterr().err)
 
 
-def test_results_of_an_experiment_that_is_gone_are_named(swept: Path, capsys: Capsys) -> None:
+@pytest.mark.usefixtures("swept")
+def test_results_of_an_experiment_that_is_gone_are_named(capsys: Capsys) -> None:
     del EXPERIMENTS["tiny"]
     try:
         assert main(["verify"]) == 1
@@ -699,6 +701,7 @@ def test_results_of_an_experiment_that_is_gone_are_named(swept: Path, capsys: Ca
     assert "belongs to an experiment that no longer exists" in capsys.readouterr().out
 
 
-def test_a_horizon_beyond_counting_is_refused(tiny: Path, capsys: Capsys) -> None:
+@pytest.mark.usefixtures("tiny")
+def test_a_horizon_beyond_counting_is_refused(capsys: Capsys) -> None:
     assert main(["run", "SupBTC", "--horizon", "1e30"]) == 2
     assert "horizon must be at most 2**53" in one_sentence(capsys.readouterr().err)

@@ -61,11 +61,6 @@ class Noise(ABC):
         values = (f"{f.name}={str(getattr(self, f.name)).removesuffix('.0')}" for f in shown)
         return f"{self.label}({', '.join(values)})"
 
-    @property
-    def two_point_gamma(self) -> float:
-        """γ when payoffs are 0 or 1/γ; 0 says that they are mean + draw."""
-        return 0.0
-
 
 class Additive(Noise):
     """A noise X that is added to the mean: its moments all come from E|X − a|^q."""
@@ -304,11 +299,6 @@ class TwoPointPayoff(Noise):
 
     def __post_init__(self) -> None:
         require_positive("gamma", self.gamma)
-
-    @property
-    def two_point_gamma(self) -> float:
-        """γ."""
-        return self.gamma
 
     def probability(self, mean: float | FloatArray) -> float | FloatArray:
         """γ·mean, the probability of 1/γ."""

@@ -18,7 +18,7 @@ import numpy as np
 from .engine import Compiled
 from .engine.offers import price
 from .engine.state import Ints
-from .noise import Noise, TwoPointPayoff
+from .noise import Additive, Noise, TwoPointPayoff
 from .policy import CONTEXT_STREAM, NOISE_STREAM, Floats, describe, stream, whole
 
 BLOCK_DOUBLES = 1 << 17  # contexts and draws of a block: small enough to stay in the cache
@@ -215,8 +215,8 @@ class _Player:
                 f"it gave an array of shape {draws.shape}"
             )
         curve, arms = np.empty(n), np.empty(n, dtype=np.int64)
-        if isinstance(self.policy, Compiled):
-            gamma = self.world.noise.two_point_gamma
+        gamma = kernel_gamma(self.world.noise)
+        if isinstance(self.policy, Compiled) and gamma is not None:
             self.policy.play_block(X, means, best, draws, gamma, self.regret, curve, arms)
         else:
             self._play_rounds(X, means, best, draws, curve, arms)
@@ -270,6 +270,16 @@ class _Player:
         )
 
 
+def kernel_gamma(noise: Noise) -> float | None:
+    """What tells the kernels how payoffs come from draws: 0 for mean + draw, γ for two points.
+
+    None for a noise with a way of its own, whose payoffs are made round by round in Python.
+    """
+    if isinstance(noise, TwoPointPayoff):
+        return noise.gamma
+    return 0.0 if getattr(type(noise), "payoffs", None) is Additive.payoffs else None
+
+
 def world_name(world: Any) -> str:
     """The world's name as it stands in tables and messages."""
     return str(getattr(world, "name", type(world).__name__))
@@ -292,6 +302,7 @@ def _checkpoint_rounds(checkpoints: int | Sequence[int], plays: int, rounds: int
                 f"checkpoints must be a whole number of points, or the plays at which they are "
                 f"wanted, from 1 on; got {checkpoints!r:.60}"
             )
+        wanted = wanted.astype(np.int64)
         marks = np.append(wanted[wanted < plays * rounds] // plays, rounds)
         marks = marks[marks > 0]
     return np.unique(marks)

@@ -1,10 +1,8 @@
 """The paper's policies, compiled and streaming: the same arms as `heavybandit.paper`."""
 
 from ._cache import drop_stale_binaries
-
-drop_stale_binaries()
-
-from .policies import (  # noqa: E402  (stale binaries go before any kernel is loaded)
+from .drive import play_block
+from .policies import (
     CRT,
     MENU,
     TOFU,
@@ -18,6 +16,8 @@ from .policies import (  # noqa: E402  (stale binaries go before any kernel is l
     SupBTC,
     Uniform,
 )
+
+drop_stale_binaries(play_block)  # numba loads a binary at a kernel's first call, not before
 
 __all__ = [
     "CRT",

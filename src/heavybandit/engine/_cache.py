@@ -18,18 +18,23 @@ from typing import Any
 HERE = Path(__file__).parent
 
 
-def drop_stale_binaries() -> None:
-    """Remove this package's cached binaries if they were made from other sources."""
+def drop_stale_binaries(kernel: Any = None) -> None:
+    """Remove this package's cached binaries if they were made from other sources.
+
+    They are where numba keeps those of `kernel`: beside the sources, unless it was told otherwise.
+    """
+    stats = getattr(kernel, "stats", None)  # a plain function if numba is disabled
+    cache = Path(stats.cache_path) if stats else HERE / "__pycache__"
     digest = hashlib.sha256()
     for source in (*sorted(HERE.glob("*.py")), HERE.parent / "policy.py"):
         digest.update(source.read_bytes())
-    stamp = HERE / "__pycache__" / "sources.sha256"
+    stamp = cache / "sources.sha256"
     with suppress(OSError):  # a read-only installation is never edited in place
         if stamp.exists() and stamp.read_text() == digest.hexdigest():
             return
-        stamp.parent.mkdir(exist_ok=True)
+        cache.mkdir(parents=True, exist_ok=True)
         for pattern in ("*.nbi", "*.nbc"):
-            for binary in stamp.parent.glob(pattern):
+            for binary in cache.glob(pattern):
                 binary.unlink(missing_ok=True)
         stamp.write_text(digest.hexdigest())
 
@@ -37,7 +42,7 @@ def drop_stale_binaries() -> None:
 @functools.cache
 def announce_compilation(kernel: Any) -> None:
     """Tell someone at a terminal why the first call takes so long; once, and only if it will."""
-    stats = getattr(kernel, "stats", None)  # a plain function if numba is disabled
+    stats = getattr(kernel, "stats", None)
     if stats is None or not sys.stderr.isatty():
         return
     if not list(Path(stats.cache_path).glob(f"*.{kernel.__name__}-*.nbi")):

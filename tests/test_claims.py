@@ -32,6 +32,8 @@ def test_a_probability_holds_fails_or_stays_open() -> None:
     assert claims.probability_at_most([(0, 1000), (400, 1000)], 0.25) == claims.NOT_REPRODUCED
     assert claims.probability_at_most([(0, 1000)], 1e-6) == claims.OPEN
     assert claims.probability_at_most([(0, 1000), (250, 1000)], 0.25) == claims.OPEN
+    with pytest.raises(ValueError, match="at least one"):
+        claims.probability_at_most([], 0.25)
 
 
 @given(trials=st.integers(1, 400), data=st.data())

@@ -7,6 +7,7 @@ import hashlib
 import json
 import string
 from collections import Counter
+from dataclasses import replace
 from itertools import product
 from random import Random
 from typing import Any
@@ -28,6 +29,7 @@ from heavybandit.experiments import (
     recipe,
     with_bound,
 )
+from heavybandit.noise import Pareto
 from heavybandit.sweep import run_group
 
 SMALL = Experiment(
@@ -99,9 +101,27 @@ def test_a_runs_key_is_the_checksum_of_its_description() -> None:
     written_out = (
         f'{{"checkpoints":5,"engine":{ENGINE_VERSION},"horizon":300,'
         '"policy":{"name":"Uniform","params":{}},"seed":7,"world":{"name":"symmetric",'
-        '"params":{"noise":{"name":"Gaussian","params":{"scale":0.5}}}}}'
+        '"params":{"dim":10.0,"n_arms":20.0,'
+        '"noise":{"name":"Gaussian","params":{"scale":0.5}}}}}'
     )
     assert spec.key == hashlib.sha256(written_out.encode()).hexdigest()
+
+
+def test_defaults_and_named_noises_are_part_of_the_key() -> None:
+    """What is left to a default, and what a noise's name stands for, is spelled out."""
+    plain = RunSpec(recipe("section6", noise="pareto"), recipe("SupBTC", v=4), 300, 7, 5)
+    spelled = plain.as_json()
+    assert spelled["policy"]["params"]["width_scale"] == 1.0
+    assert spelled["policy"]["params"]["explore"] == "first"
+    assert spelled["world"]["params"]["noise"] == repr(Pareto(3.0, 0.01))
+    explicit = recipe("SupBTC", v=4.0, eps=1.0, delta=0.01, width_scale=1, explore="first")
+    assert replace(plain, policy=explicit).key == plain.key
+
+
+def test_runs_that_go_together_have_the_same_group() -> None:
+    groups = [{spec.group for spec in group} for group in EXPERIMENTS["smoke"].groups()]
+    assert [len(group) for group in groups] == [1] * len(groups)
+    assert len(set.union(*groups)) == len(groups)
 
 
 @given(specs)

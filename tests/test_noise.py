@@ -329,7 +329,7 @@ def test_section_6_noises_are_found_by_name():
     assert noise.by_name("student-t") == noise.StudentT(3.0, 1.0)
     assert noise.by_name("pareto") == noise.Pareto(3.0, 0.01, centred=False)
     assert noise.by_name("pareto-centred") == noise.Pareto(3.0, 0.01, centred=True)
-    with pytest.raises(ValueError, match=r"^name is 'cauchy'.*student-t, pareto, pareto-centred"):
+    with pytest.raises(ValueError, match=r"^noise is 'cauchy'.*student-t, pareto, pareto-centred"):
         noise.by_name("cauchy")
 
 

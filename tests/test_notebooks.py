@@ -83,5 +83,13 @@ def test_a_cell_that_hangs_is_stopped(tmp_path: Path) -> None:
         execute(source, tmp_path / "out.ipynb", {}, seconds=2)
 
 
+def test_a_notebook_is_never_executed_onto_itself(tmp_path: Path) -> None:
+    source = notebook(tmp_path / "01_a.ipynb", "print(1)")
+    before = source.read_bytes()
+    with pytest.raises(NotebookError, match="onto itself"):
+        execute_all(tmp_path, tmp_path, {})
+    assert source.read_bytes() == before
+
+
 def test_no_notebooks_is_said(tmp_path: Path) -> None:
     assert execute_all(tmp_path, tmp_path / "out", {}) == 0

@@ -500,3 +500,22 @@ def test_a_table_that_is_none_is_named_even_if_its_checksum_matches(
     found = verify(data, seed=0, plays=1).differences
     assert len(found) == 1
     assert "tiny.runs.csv" in found[0]
+
+
+def test_runs_computed_with_different_versions_are_not_mixed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path / "store")
+    specs = TINY.runs()
+    for spec in specs[1:]:
+        store.save(spec, run_group([spec])[0])
+    monkeypatch.setattr("heavybandit.store.made_with", lambda: {"numpy": "0.0"})
+    store.save(specs[0], run_group([specs[0]])[0])
+    with pytest.raises(StoreError, match=r'different versions.*"numpy":"0.0"'):
+        consolidate(TINY, store, tmp_path / "data")
+    assert not list(tmp_path.glob("data/*.csv"))
+
+
+def test_a_deleted_table_is_missed_even_if_nobody_names_it(data: Path) -> None:
+    (data / "tiny.runs.csv").unlink()
+    assert any("tiny.runs.csv is missing" in d for d in verify(data, seed=0, plays=1).differences)

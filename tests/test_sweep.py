@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heavybandit.experiments import Experiment, recipe
+from heavybandit.experiments import Experiment, made_with, recipe
 from heavybandit.results import consolidate
 from heavybandit.store import Store
-from heavybandit.sweep import SweepError, made_with, run_group, sweep
+from heavybandit.sweep import SweepError, run_group, sweep
 
 TINY = Experiment(
     name="tiny",
@@ -195,7 +195,7 @@ def test_two_sweeps_at_once_share_the_work(tmp_path: Path, reference: dict[str, 
     assert bytes_of(Store(folder), tmp_path / "data") == reference
 
 
-def test_ctrl_c_stops_within_two_seconds_and_keeps_what_is_finished(tmp_path: Path) -> None:
+def test_ctrl_c_stops_promptly_and_keeps_what_is_finished(tmp_path: Path) -> None:
     """A long sweep from the command line with two workers, interrupted as a terminal would."""
     command = [sys.executable, "-m", "heavybandit", "sweep", "section6", "--workers", "2"]
     store = tmp_path / "store"
@@ -213,7 +213,7 @@ def test_ctrl_c_stops_within_two_seconds_and_keeps_what_is_finished(tmp_path: Pa
     os.killpg(program.pid, signal.SIGINT)
     asked = time.monotonic()
     _, said = program.communicate(timeout=60)
-    assert time.monotonic() - asked < 10  # a second or two, on a machine that is not shared
+    assert time.monotonic() - asked < 10  # it takes half a second if the machine is not busy
     assert program.returncode == 130
     assert "Traceback" not in said
     kept = len(list(store.glob("runs/*/*.json")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavybandit as hb
+from heavybandit.engine.state import R_HAT
 from heavybandit.noise import Extremal, Gaussian, Noise, Pareto, StudentT, SymmetricPareto
 
 EPS = (1.0, 0.7, 0.5, 0.25)
@@ -147,11 +149,36 @@ def test_masters_agree_while_they_exploit(name: str) -> None:
 
 
 @pytest.mark.parametrize("horizon", [5, 6, 7, 17, 18, 19, 20])
-@pytest.mark.parametrize("scale", [0.002, 0.005, 0.01, 0.014])
-def test_masters_agree_where_the_stages_can_run_out(horizon: int, scale: float) -> None:
+def test_masters_agree_where_the_stages_run_out(horizon: int) -> None:
+    """Contexts of norm ½, widths between 1/√T and 2^{-S}: every round runs past stage S."""
     rng = np.random.default_rng([4, horizon])
     X = 0.5 * section6_contexts(rng, horizon, 4, 2)
-    play_both("SupBTC", X, Gaussian(0.3), rng, horizon=horizon, v=1.0, width_scale=scale)
+    stages = math.floor(math.log(horizon))
+    width = (1 / math.sqrt(horizon) + 2.0**-stages) / 2
+    scale = 2 * width / (1 + hb.theory.alpha_btc(1.0, horizon, 4, 1.0, 0.01, 1.0))
+    policy = play_both("SupBTC", X, Gaussian(0.3), rng, horizon=horizon, v=1.0, width_scale=scale)
+    assert policy.diagnostics["exploited"] == [0] * (stages - 1) + [horizon]
+    assert policy.diagnostics["explored"] == [0] * stages
+
+
+@pytest.mark.parametrize("eps", [1.0, 0.5])
+def test_a_hundred_thousand_repeats_leave_no_rounding_behind(eps: float) -> None:
+    """n repeats of e that pay 0, then z ⟂ e that pays 1: z's estimate is 1/(1+1), kept by a tie."""
+    for angle in np.linspace(0.1, 3.0, 12):
+        e, z = np.array([np.cos(angle), np.sin(angle)]), np.array([-np.sin(angle), np.cos(angle)])
+        n = 100_000
+        policy = hb.FlatBTC(n + 2, 1, 2, eps=eps, v=1.0)
+        X = np.repeat(e[None, None], n, axis=0)
+        zeros = np.zeros(n)
+        draws = np.zeros(n)
+        policy.play_block(
+            X, zeros[:, None], zeros, draws, 0.0, 0.0, np.empty(n), np.empty(n, dtype=np.int64)
+        )
+        policy.select(z[None])
+        policy.update(1.0)
+        policy.select(z[None])
+        r_hat = policy._state.line[R_HAT, 0]
+        assert r_hat == pytest.approx(0.5, abs=1e-9)
 
 
 @pytest.mark.parametrize("constants", ["theory", "circulated"])

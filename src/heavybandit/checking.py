@@ -23,6 +23,8 @@ def check_policy(
     rounds are played, twice: the same policy must choose the same arms.
     """
     problems: list[str] = []
+    if not callable(build):
+        return [f"give the class (or a function that builds it), not an object: {build!r}"]
 
     def fresh() -> Any:
         return build(horizon=horizon, n_arms=N_ARMS, dim=DIM, **parameters)
@@ -38,7 +40,7 @@ def check_policy(
             problems.append(f"{member} must be a whole number of at least 1, it is {value!r}")
     for member in ("select", "update"):
         if not callable(getattr(policy, member, None)):
-            problems.append(f"{member} must be a method, it is {getattr(policy, member, None)!r}")
+            problems.append(f"{member} must be a method, it is missing or none")
     if problems:
         return problems
     if policy.plays * policy.rounds > horizon:
@@ -70,5 +72,6 @@ class _Shortened:
 
 def _arms(policy: Any, rounds: int) -> list[int]:
     world = section6(n_arms=N_ARMS, dim=DIM)
-    run = simulate(_Shortened(policy, rounds), world, keep_arms=True)
+    kind = type(type(policy).__name__, (_Shortened,), {})  # messages name the policy, not us
+    run = simulate(kind(policy, rounds), world, keep_arms=True)
     return [] if run.arms is None else run.arms.tolist()

@@ -95,6 +95,8 @@ def probability_at_most(cases: list[tuple[int, int]], allowed: float) -> str:
     Not reproduced if in some case even the lower limit is above; holds if in every case the upper
     limit is not; otherwise it cannot be settled by so few trials.
     """
+    if not cases:
+        raise ValueError("cases must hold at least one (hits, trials)")
     bounds = [limits(*case) for case in cases]
     if any(low > allowed for low, _ in bounds):
         return NOT_REPRODUCED

@@ -13,9 +13,12 @@ import json
 import os
 import secrets
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from . import __version__, results
 from .experiments import EXPERIMENTS, NOISES, POLICIES, WORLDS, Recipe, by_name, recipe, with_bound
@@ -148,10 +151,10 @@ def _parser() -> argparse.ArgumentParser:
         "compare",
         _compare,
         "Say which result files of two folders differ.",
-        "heavybandit compare build/reproduced data",
+        "heavybandit compare build/reproduce/data data",
     )
-    compare.add_argument("made")
-    compare.add_argument("committed")
+    compare.add_argument("made", help="a folder of results")
+    compare.add_argument("committed", help="the folder to compare it with")
 
     books = command(
         "notebooks",
@@ -208,9 +211,13 @@ def _settings(pairs: Sequence[str], option: str) -> dict[str, Any]:
 
 def _noise(text: str) -> str | Recipe:
     family, colon, rest = text.partition(":")
-    if not colon:
-        return recipe(family) if family in NOISES else family
-    return recipe(family, **_settings(rest.split(","), "--noise"))
+    if family not in (*SECTION6, *NOISES) or (colon and family not in NOISES):
+        raise ValueError(f"there is no noise {family!r}: {', '.join([*SECTION6, *NOISES])}")
+    if family in SECTION6:
+        return family
+    params = _settings(rest.split(","), "--noise") if colon else {}
+    _check_settings(family, NOISES[family], params)
+    return recipe(family, **params)
 
 
 def _own_policy(text: str) -> Callable[..., Any]:
@@ -225,6 +232,7 @@ def _own_policy(text: str) -> Callable[..., Any]:
         raise ValueError(f"{path!r} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[label] = module
+    sys.path.insert(0, str(file.absolute().parent))  # its neighbours can be imported, as usual
     try:
         spec.loader.exec_module(module)
     except Exception as error:
@@ -238,6 +246,8 @@ def _own_policy(text: str) -> Callable[..., Any]:
 def _run(options: argparse.Namespace) -> int:
     params = _settings(options.set, "--set")
     world_params = _settings(options.world_set, "--world-set")
+    if options.world not in WORLDS:
+        raise ValueError(f"there is no world {options.world!r}: {', '.join(WORLDS)}")
     if options.world == "lower_bound":
         world_params = {
             "dim": 9,
@@ -249,11 +259,14 @@ def _run(options: argparse.Namespace) -> int:
             raise ValueError("--noise does not go with lower_bound, which has its own payoffs")
     else:
         world_params["noise"] = _noise(options.noise or "student-t")
+    _check_settings(options.world, WORLDS[options.world], world_params)
     world = recipe(options.world, **world_params).build(WORLDS)
     shape = {"horizon": options.horizon, "n_arms": world.n_arms, "dim": world.dim}
     if ":" in options.policy:
         build = _own_policy(options.policy)
     else:
+        if options.policy.endswith(".py"):
+            raise ValueError(f"name the class too: {options.policy}:ClassName")
         if options.policy not in POLICIES:
             raise ValueError(f"there is no policy {options.policy!r}: {', '.join(POLICIES)}")
         if options.policy not in ("Uniform", "GreedyRidge", "LinUCB"):
@@ -274,7 +287,9 @@ def _run(options: argparse.Namespace) -> int:
         uniform.append(simulate(control, world, seed, checkpoints=[*map(int, runs[-1].plays)]))
     _table(runs, uniform)
     if options.plot:
-        save(regret_figure([runs, uniform], f"{runs[0].policy} in {runs[0].world}"), options.plot)
+        spread = f", {len(runs)} seeds: median and range" if len(runs) > 1 else ""
+        title = f"{runs[0].policy} in {runs[0].world}{spread}"
+        save(regret_figure([runs, uniform], title), options.plot)
         print(f"drawn in {options.plot}")
     return OK
 
@@ -285,31 +300,46 @@ def _one_run(
     progress = sys.stderr.isatty()
     if name in POLICIES:
         policy = build(**arguments, seed=seed)
-        return simulate(policy, world, seed, checkpoints=10, progress=progress)
+        return simulate(policy, world, seed, progress=progress)
     try:
-        return simulate(build(**arguments), world, seed, checkpoints=10, progress=progress)
+        policy = build(**arguments)
+        if policy.plays * policy.rounds > arguments["horizon"]:
+            raise ValueError(
+                f"plays * rounds must be at most horizon={arguments['horizon']}, "
+                f"they are {policy.plays} * {policy.rounds}"
+            )
+        return simulate(policy, world, seed, progress=progress)
     except Exception as error:
-        raise ValueError(f"{name} failed: {type(error).__name__}: {error}") from error
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(last.filename).name}, line {last.lineno}"
+        raise ValueError(f"{name} failed: {type(error).__name__}: {error} ({where})") from error
 
 
 def _check_settings(name: str, build: Callable[..., Any], params: dict[str, Any]) -> None:
-    """Refuse a --set that the policy does not know, with those it does."""
-    known = set(inspect.signature(build).parameters) - {"horizon", "n_arms", "dim", "seed"}
+    """Refuse a parameter that a policy, world or noise does not know, with those it does."""
+    known = set(inspect.signature(build).parameters)
+    given_otherwise = {"horizon", "seed"} | ({"n_arms", "dim"} if name in POLICIES else set())
     for param in params:
         if param not in known:
-            has = f"it has {', '.join(sorted(known))}" if known else "it has none"
+            own = sorted(known - given_otherwise)
+            has = f"it has {', '.join(own)}" if own else "it has none"
             raise ValueError(f"{name} has no parameter {param!r}; {has}")
 
 
 def _table(runs: list[Run], uniform: list[Run]) -> None:
-    """Mean regret over seeds at ten checkpoints."""
-    seeds = f"{len(runs)} seed{'s' * (len(runs) > 1)}"
-    print(f"{runs[0].policy} in {runs[0].world}, {seeds}: mean pseudo-regret")
-    print(f"{'plays':>12} {'regret':>14} {'a play':>10} {'uniform':>14}")
-    for i, plays in enumerate(runs[0].plays):
-        mine = sum(run.curve[i] for run in runs) / len(runs)
-        control = sum(run.curve[min(i, len(run.curve) - 1)] for run in uniform) / len(uniform)
-        print(f"{plays:>12} {mine:>14.2f} {mine / plays:>10.4f} {control:>14.2f}")
+    """Regret at ten checkpoints: the mean over seeds, its range, and uniform play's mean."""
+    seeds = f"mean of {len(runs)} seeds" if len(runs) > 1 else f"seed {runs[0].seed}"
+    print(f"{runs[0].policy} in {runs[0].world}: pseudo-regret, {seeds}")
+    spread = f" {'lowest':>14} {'highest':>14}" if len(runs) > 1 else ""
+    print(f"{'plays':>12} {'regret':>14} {'per play':>10}{spread} {'uniform':>14}")
+    mine = np.array([run.curve for run in runs])
+    control = np.mean([run.curve for run in uniform], axis=0)
+    points = len(runs[0].plays)
+    for i in sorted({round((k + 1) * points / 10) - 1 for k in range(10)} - {-1}):
+        plays, mean = runs[0].plays[i], mine[:, i].mean()
+        low, high = mine[:, i].min(), mine[:, i].max()
+        spread = f" {low:>14.2f} {high:>14.2f}" if len(runs) > 1 else ""
+        print(f"{plays:>12} {mean:>14.2f} {mean / plays:>10.4f}{spread} {control[i]:>14.2f}")
 
 
 def _sweep(options: argparse.Namespace) -> int:

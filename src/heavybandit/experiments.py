@@ -8,10 +8,15 @@ another machine and compared; adding one more is adding one more line.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
+import platform
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
+
+import numba
+import numpy as np
 
 from . import engine, instances, noise
 
@@ -77,6 +82,29 @@ class Recipe:
         return registry[self.name](**params, **more)
 
 
+def spelled_out(what: Recipe, registry: dict[str, Callable[..., Any]]) -> dict[str, Any]:
+    """A recipe with its defaults, so that a change of a default is a change of the run.
+
+    Numbers are floats, since 4 and 4.0 are the same run; named noises become what they stand for.
+    """
+    known = inspect.signature(registry[what.name]).parameters if what.name in registry else {}
+    params = {
+        name: parameter.default
+        for name, parameter in known.items()
+        if parameter.default is not inspect.Parameter.empty and name != "seed"
+    } | dict(what.params)
+    plain: dict[str, Any] = {}
+    for name, value in sorted(params.items()):
+        if isinstance(value, Recipe):
+            plain[name] = spelled_out(value, NOISES)
+        elif isinstance(value, str) and value in noise.SECTION6:
+            plain[name] = repr(noise.SECTION6[value])
+        else:
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            plain[name] = float(value) if number else value
+    return {"name": what.name, "params": plain}
+
+
 def recipe(name: str, **params: Any) -> Recipe:
     """A recipe; the order in which parameters are given does not matter."""
     return Recipe(name, tuple(sorted(params.items())))
@@ -94,9 +122,11 @@ class RunSpec:
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, engine version included."""
+        return {**self._shared(), "policy": spelled_out(self.policy, POLICIES)}
+
+    def _shared(self) -> dict[str, Any]:
         return {
-            "world": self.world.as_json(),
-            "policy": self.policy.as_json(),
+            "world": spelled_out(self.world, WORLDS),
             "horizon": self.horizon,
             "seed": self.seed,
             "checkpoints": self.checkpoints,
@@ -108,6 +138,11 @@ class RunSpec:
         """The run's identity: a hash of all that determines it."""
         return digest(self.as_json())
 
+    @property
+    def group(self) -> str:
+        """The identity of the runs that go together with this one."""
+        return digest(self._shared())
+
     def make_world(self) -> Any:
         """The world it takes place in."""
         return make_world(self.world, self.horizon)
@@ -117,6 +152,19 @@ class RunSpec:
         return self.policy.build(
             POLICIES, horizon=self.horizon, n_arms=world.n_arms, dim=world.dim, seed=self.seed
         )
+
+
+def made_with() -> dict[str, Any]:
+    """What this process computes with; two that differ here may differ in their bits."""
+    from . import __version__
+
+    return {
+        "engine": ENGINE_VERSION,
+        "heavybandit": __version__,
+        "numba": numba.__version__,
+        "numpy": np.__version__,
+        "python": ".".join(platform.python_version_tuple()[:2]),
+    }
 
 
 def canonical(data: Any) -> str:
@@ -138,8 +186,8 @@ def make_world(world: Recipe, horizon: int) -> Any:
 def with_bound(policy: Recipe, world: Any) -> Recipe:
     """The policy with v="printed" or v="exact" replaced by the number it stands for here.
 
-    "printed" is Section 6's bound. "exact" is the noise's own moment, the raw one for a mean of 1,
-    the largest there is. Central or raw as the policy needs it (reading R7); the circulated
+    "printed" is Section 6's bound. "exact" is the noise's own moment, the raw one for the mean of 1
+    or −1 that makes it larger. Central or raw as the policy needs it (reading R7); the circulated
     constants take the central one throughout.
     """
     params = dict(policy.params)
@@ -156,7 +204,8 @@ def with_bound(policy: Recipe, world: Any) -> Recipe:
         if isinstance(law, noise.TwoPointPayoff):  # the world knows its two means
             params["v"] = world.v_central if central else world.v_raw
         else:
-            params["v"] = law.central_moment(eps) if central else law.raw_moment(eps, 1.0)
+            raw = max(law.raw_moment(eps, mean) for mean in (-1.0, 1.0))
+            params["v"] = law.central_moment(eps) if central else raw
     return recipe(policy.name, **params)
 
 

@@ -56,10 +56,12 @@ class Noise(ABC):
     @property
     def name(self) -> str:
         """A short identity: the first parameter, and those that are not at their default."""
-        first, *rest = fields(self)
-        shown = [first, *(f for f in rest if getattr(self, f.name) != f.default)]
+        label = getattr(self, "label", type(self).__name__)
+        shown = [
+            f for i, f in enumerate(fields(self)) if i == 0 or getattr(self, f.name) != f.default
+        ]
         values = (f"{f.name}={str(getattr(self, f.name)).removesuffix('.0')}" for f in shown)
-        return f"{self.label}({', '.join(values)})"
+        return f"{label}({', '.join(values)})" if shown else label
 
 
 class Additive(Noise):
@@ -337,5 +339,5 @@ SECTION6: dict[str, Noise] = {
 def by_name(name: str) -> Noise:
     """Section 6's two noises as printed, and the Pareto noise with its mean taken out."""
     if name not in SECTION6:
-        raise ValueError(f"name is {name!r}, but must be one of {', '.join(SECTION6)}")
+        raise ValueError(f"noise is {name!r}, but must be one of {', '.join(SECTION6)}, or a noise")
     return SECTION6[name]

@@ -33,6 +33,8 @@ def execute(
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
     from papermill import PapermillExecutionError, execute_notebook
 
+    if target.resolve() == source.resolve():
+        raise NotebookError(f"{source} would be executed onto itself; name another folder")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         execute_notebook(

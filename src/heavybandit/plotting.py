@@ -52,7 +52,7 @@ def look(policy: str) -> Look:
 
 
 def regret_figure(runs: Sequence[Sequence[Run]], title: str) -> Figure:
-    """Pseudo-regret against plays: for each policy the median over seeds and the range between."""
+    """Pseudo-regret against plays: for each policy the median over seeds, and their range."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.0, 4.2), layout="constrained")
@@ -70,14 +70,16 @@ def draw_regret(axes: Axes, policy: str, plays: Any, curves: Floats) -> None:
     x = np.concatenate([[0], plays])
     middle = np.concatenate([[0.0], np.median(curves, axis=0)])
     every = max(1, len(x) // 8)
-    axes.plot(x, middle, style.line, color=style.colour, marker=style.marker, markevery=every)
+    axes.plot(
+        x, middle, style.line, color=style.colour, marker=style.marker, markevery=(every, every)
+    )
     if len(curves) > 1:
         low, high = curves.min(axis=0), curves.max(axis=0)
         axes.fill_between(plays, low, high, color=style.colour, alpha=0.15, linewidth=0)
     axes.annotate(
         policy,
         (x[-1], middle[-1]),
-        xytext=(4, 0),
+        xytext=(7, 0),
         textcoords="offset points",
         color=style.colour,
         va="center",
@@ -90,6 +92,8 @@ def check_figure_name(path: str | Path) -> str:
     suffix = Path(path).suffix.lower()
     if suffix not in METADATA:
         raise ValueError(f"a figure's file must end in {', '.join(METADATA)}; got {str(path)!r}")
+    if not Path(path).absolute().parent.is_dir():
+        raise ValueError(f"there is no folder {str(Path(path).parent)!r} to draw a figure in")
     return suffix
 
 

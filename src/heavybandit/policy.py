@@ -42,8 +42,9 @@ def whole(name: str, value: SupportsIndex, least: int) -> int:
     try:
         number = operator.index(value)
     except TypeError:
+        hint = f"; write {int(value)}" if isinstance(value, float) and value.is_integer() else ""
         raise TypeError(
-            f"{name} must be a whole number of at least {least}, got {value!r}"
+            f"{name} must be a whole number of at least {least}, got {value!r}{hint}"
         ) from None
     if number < least:
         raise ValueError(f"{name} must be at least {least}, got {number}")
@@ -104,6 +105,12 @@ class Policy:
                 f"(a number that may grow with the horizon)"
             )
         self.plays, self.rounds = plays, rounds
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} for {self.n_arms} arms in {self.dim} dimensions, "
+            f"{self._played} of {self.rounds} rounds played>"
+        )
 
     @property
     def round(self) -> int:
@@ -185,7 +192,14 @@ def _as_floats(name: str, values: ArrayLike, wanted: str) -> Floats:
 
 
 class HeavyTailedPolicy(Policy):
-    """A policy whose widths are built from a moment bound, as all of the paper's are."""
+    """A policy whose widths are built from a moment bound, as all of the paper's are.
+
+    eps          ε in (0, 1]: the payoffs have 1+ε moments
+    v            a bound on that moment: the central one for SupBMM, FlatBMM, MoM and MENU, the raw
+                 one for SupBTC, FlatBTC, CRT and TOFU
+    delta        δ in (0, 1): the guarantees hold with probability 1 − δ
+    width_scale  multiplies every half-width; 1 is the theory
+    """
 
     _shortest_horizon = 3  # below, ln T < 1; the baselines could do with less but gain nothing
 
@@ -196,13 +210,18 @@ class HeavyTailedPolicy(Policy):
         dim: int,
         *,
         eps: float = 1.0,
-        v: float,
+        v: float | None = None,
         delta: float = 0.01,
         width_scale: float = 1.0,
         seed: int = 0,
     ) -> None:
         super().__init__(horizon, n_arms, dim, seed=seed)
         self.eps = real("eps", eps, "in (0, 1]", 0.0, 1.0, top=True)
+        if v is None:
+            raise TypeError(
+                f"v must be given: {type(self).__name__} needs a bound on the 1+eps moment of "
+                f"payoffs, got None; central_moment or raw_moment of a noise gives it"
+            )
         self.v = real("v", v, "positive and finite", 0.0, math.inf, top=False)
         self.delta = real("delta", delta, "in (0, 1)", 0.0, 1.0, top=False)
         self.width_scale = real(

@@ -21,6 +21,7 @@ class Progress:
         self.current = 0
         self.shown = 0  # never goes back, even when a worker's death makes work undone
         self.bar: Any = None
+        self.said: set[str] = set()
 
     def __enter__(self) -> Progress:
         self.started = self.last_line = time.monotonic()
@@ -52,6 +53,12 @@ class Progress:
         """So many plays of unfinished runs are made."""
         self.current = plays
         self._show()
+
+    def note(self, sentence: str) -> None:
+        """Say something once, beside the bar."""
+        if self.show and sentence not in self.said:
+            self.said.add(sentence)
+            print(f"{self.what}: {sentence}", file=self.stream, flush=True)
 
     @property
     def made(self) -> int:

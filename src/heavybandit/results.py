@@ -5,7 +5,7 @@
     data/NAME.json         the experiment, versions of what computed it, checksums of both files
 
 Numbers have 9 significant digits; counts are exact. The same runs give the same bytes, whatever the
-order, the workers or the machine they were done on.
+order, the workers or the machine, as long as the libraries named in the sidecar are the same.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import csv
 import hashlib
 import io
 import json
-import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from .experiments import EXPERIMENTS, Experiment, Recipe, RunSpec, digest
+from .experiments import EXPERIMENTS, Experiment, Recipe, RunSpec, canonical, digest
 from .store import Store, StoreError, sweep_up, write_whole
 from .sweep import run_group
 
@@ -126,7 +125,7 @@ def consolidate(experiment: Experiment, store: Store, folder: str | Path) -> lis
         ),
     )
     texts = {f"{experiment.name}.runs.csv": runs, f"{experiment.name}.curves.csv": curves}
-    texts[f"{experiment.name}.json"] = provenance(experiment, texts)
+    texts[f"{experiment.name}.json"] = provenance(experiment, texts, _versions(specs, store))
     target = Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
@@ -140,23 +139,26 @@ def consolidate(experiment: Experiment, store: Store, folder: str | Path) -> lis
     return [target / name for name in texts]
 
 
-def provenance(experiment: Experiment, texts: dict[str, str]) -> str:
+def _versions(specs: list[RunSpec], store: Store) -> dict[str, Any]:
+    """What all of the runs were computed with, or an error if they differ in it."""
+    found = {canonical(store.computed_with(spec)) for spec in specs}
+    if len(found) > 1:
+        raise StoreError(
+            f"the runs in {store.folder} were computed with different versions "
+            f"({' and '.join(sorted(found))}), so their bits may differ; use a new --store"
+        )
+    versions: dict[str, Any] = json.loads(found.pop())
+    return versions
+
+
+def provenance(experiment: Experiment, texts: dict[str, str], computed_with: dict[str, Any]) -> str:
     """The sidecar: what was asked, what computed it, and what came out, by checksum."""
-    import numba
-
-    from . import __version__
-
     return (
         json.dumps(
             {
                 "experiment": experiment.as_json(),
                 "experiment_sha256": digest(experiment.as_json()),
-                "made_with": {
-                    "heavybandit": __version__,
-                    "python": ".".join(platform.python_version_tuple()[:2]),
-                    "numpy": np.__version__,
-                    "numba": numba.__version__,
-                },
+                "made_with": computed_with,
                 "files": {name: _sha256(text.encode()) for name, text in texts.items()},
             },
             indent=1,
@@ -180,7 +182,12 @@ class Check:
 
 def consolidated(folder: str | Path) -> list[str]:
     """The names of the experiments whose results are in a folder."""
-    return sorted(p.name.removesuffix(".runs.csv") for p in Path(folder).glob("*.runs.csv"))
+    found = {
+        path.name.removesuffix(ending)
+        for ending in (".runs.csv", ".curves.csv")
+        for path in Path(folder).glob(f"*{ending}")
+    }
+    return sorted(found)
 
 
 def load(name: str, folder: str | Path) -> tuple[list[dict[str, str]], list[dict[str, str]]]:

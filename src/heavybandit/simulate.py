@@ -45,10 +45,11 @@ class Run:
 
     `diagnostics` of a compiled policy: rounds `explored` and `exploited` and times `visited`, by
     stage; `arms_entering`, the mean number of arms that entered each stage; how many `estimates`
-    decisions needed; `truncated` terms in them; `suspects` kept at the end and `most_suspects` at
-    any time; `history_scans` (for ε < 1) and `matrix_roots` (TOFU); `intervals` that decisions were
-    based on and how many of them missed the true mean. With `audit=True` the intervals are those of
-    all surviving arms in every stage visited, whether a decision needed them or not.
+    decisions needed; `truncated` terms in them (of an arm in BTC, of a coordinate in TOFU; payoffs
+    in CRT); `suspects` kept at the end and `most_suspects` at any time; `history_scans` (for ε < 1)
+    and `matrix_roots` (TOFU); `intervals` that decisions were based on and how many of them missed
+    the true mean. With `audit=True` the intervals are those of all surviving arms in every stage
+    visited, whether a decision needed them or not.
     """
 
     policy: str  # the policy's name
@@ -59,6 +60,12 @@ class Run:
     curve: Floats  # … and the pseudo-regret until then
     diagnostics: dict[str, Any] = field(default_factory=dict)
     arms: Ints | None = None  # the arm of each round, if asked for
+
+    def __repr__(self) -> str:
+        return (
+            f"<{self.policy} in {self.world}, seed {self.seed}: "
+            f"regret {self.regret:.6g} after {self.plays[-1]} plays>"
+        )
 
 
 def simulate(
@@ -108,6 +115,9 @@ def simulate_all(
     The same runs as one by one. Arguments as in `simulate`.
     """
     seed = whole("seed", seed, 0)
+    for member in ("n_arms", "dim", "noise", "theta_star", "contexts"):
+        if not hasattr(world, member):
+            raise TypeError(f"world must have {member}, as hb.section6() has; got {world!r:.60}")
     players = [_Player(p, world, seed, checkpoints, keep_arms) for p in policies]
     if len({id(player.policy) for player in players}) < len(players):
         raise ValueError("policies must be different objects; the same policy is given twice")
@@ -180,6 +190,8 @@ class _Player:
         checkpoints: int | Sequence[int],
         keep_arms: bool,
     ) -> None:
+        if isinstance(policy, type):
+            raise TypeError(f"policy must be an object, got the class {policy.__name__}")
         for member in ("plays", "rounds", "select", "update"):
             if not hasattr(policy, member):
                 raise TypeError(f"policy must have {member}; {describe(policy)} has not")
@@ -188,7 +200,8 @@ class _Player:
         whole(f"rounds of {self.name}", policy.rounds, 1)
         if getattr(policy, "round", 1) != 1:
             raise ValueError(
-                f"policy must be fresh: this {self.name} has played {policy.round - 1} rounds"
+                f"policy must be fresh: this {self.name} has played {policy.round - 1} rounds; "
+                f"build a new one"
             )
         for member in ("n_arms", "dim"):
             have = getattr(policy, member, None)
@@ -211,7 +224,7 @@ class _Player:
         draws = np.ascontiguousarray(self.world.noise.draw(self.rng, n * plays), dtype=np.float64)
         if draws.shape != (n * plays,):
             raise ValueError(
-                f"draw of noise {self.world.noise.name} must give {n * plays} numbers, "
+                f"draw of the noise must give {n * plays} numbers, "
                 f"it gave an array of shape {draws.shape}"
             )
         curve, arms = np.empty(n), np.empty(n, dtype=np.int64)
@@ -242,7 +255,8 @@ class _Player:
                 arm = -1
             if not 0 <= arm < self.world.n_arms:
                 raise ValueError(
-                    f"select of {self.name} must return an arm from 0 to {self.world.n_arms - 1}; "
+                    f"select of {self.name} must return a whole number from 0 to "
+                    f"{self.world.n_arms - 1}; "
                     f"in round {self.played + t + 1} it returned {answer!r}"
                 )
             mean = means[t, arm]

@@ -22,11 +22,10 @@ import os
 import re
 import socket
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .experiments import RunSpec, canonical, digest
+from .experiments import RunSpec, canonical, digest, made_with
 
 FORMAT = 1
 
@@ -78,6 +77,15 @@ class Store:
 
     def load(self, spec: RunSpec) -> dict[str, Any] | None:
         """A finished run's result, or None if it is not there or does not check."""
+        record = self._record(spec)
+        return None if record is None else record["result"]
+
+    def computed_with(self, spec: RunSpec) -> dict[str, Any] | None:
+        """The versions behind a finished run."""
+        record = self._record(spec)
+        return None if record is None else record["made_with"]
+
+    def _record(self, spec: RunSpec) -> dict[str, Any] | None:
         path = self.path(spec)
         try:
             raw = path.read_bytes()
@@ -87,8 +95,8 @@ class Store:
             raise StoreError(_trouble(error, path)) from error
         wrong = _what_is_wrong(raw, spec)
         if wrong is None:
-            result: dict[str, Any] = json.loads(raw)["result"]
-            return result
+            record: dict[str, Any] = json.loads(raw)
+            return record
         self._put_aside(path, wrong)
         return None
 
@@ -108,7 +116,13 @@ class Store:
 
     def save(self, spec: RunSpec, result: dict[str, Any]) -> None:
         """Write a finished run, whole or not at all."""
-        record = {"format": FORMAT, "key": spec.key, "spec": spec.as_json(), "result": result}
+        record = {
+            "format": FORMAT,
+            "key": spec.key,
+            "spec": spec.as_json(),
+            "made_with": made_with(),
+            "result": result,
+        }
         text = canonical({**record, "sha256": digest(record)}) + "\n"
         path = self.path(spec)
         try:
@@ -120,21 +134,22 @@ class Store:
     def _write(self, path: Path, text: str) -> None:
         write_whole(path, text, self.folder / "tmp")
 
-    @contextlib.contextmanager
-    def claim(self, name: str) -> Iterator[bool]:
-        """Hold a group of runs; False if another process holds it already.
-
-        The lock is the system's, so it goes with the process, however that ends.
-        """
-        lock = Claim(self.folder / "claims" / name)
-        try:
-            yield lock.held
-        finally:
-            lock.release()
+    def claim(self, name: str) -> Claim:
+        """Hold a group of runs, unless another process does."""
+        return Claim(self.folder / "claims" / name)
 
 
 class Claim:
-    """An advisory lock on a file, held until released or until the process ends."""
+    """An advisory lock on a file, held until released or until the process ends, however it ends.
+
+    As a context manager it says whether it is held, and releases it in the end.
+    """
+
+    def __enter__(self) -> bool:
+        return self.held
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -231,4 +246,6 @@ def _trouble(error: OSError, path: Path) -> str:
         return f"no room left to write {path}; {kept}: free some space and run the same again"
     if error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
         return f"no permission to write {path}; {kept}: make it writable, or name another --store"
+    if error.errno in (errno.ENOTDIR, errno.EEXIST):
+        return f"{path} must be a folder, and a file is in its place; name another --store"
     return f"cannot use {path}: {error.strerror or error}; {kept}"

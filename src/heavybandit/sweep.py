@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from .experiments import ENGINE_VERSION, Experiment, RunSpec
+from .experiments import Experiment, RunSpec, made_with
 from .progress import Progress
 from .simulate import Run, simulate_all
 from .store import Claim, Store
@@ -29,7 +29,7 @@ from .store import Claim, Store
 LIBRARIES = ("OMP", "OPENBLAS", "MKL", "NUMBA")
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in LIBRARIES}
 POLL = 0.25  # seconds between two looks at the workers
-TRIES = 3  # times a group is tried when its worker dies
+TRIES = 3  # workers that may die with nothing finished in between
 
 
 class SweepError(Exception):
@@ -80,13 +80,6 @@ def run_group(
 def plays_of(specs: Iterable[RunSpec]) -> int:
     """How many plays runs take at the most; what progress counts."""
     return sum(spec.horizon for spec in specs)
-
-
-def made_with() -> dict[str, Any]:
-    """What a worker computes with; two workers that differ here may differ in their bits."""
-    import numba
-
-    return {"engine": ENGINE_VERSION, "numpy": np.__version__, "numba": numba.__version__}
 
 
 @dataclass(frozen=True)
@@ -148,7 +141,7 @@ def _drive(
         while todo or busy:
             while todo and len(busy) < pool.width and held_by_others < len(todo):
                 group = todo.popleft()
-                claim = Claim(store.folder / "claims" / group[0].key)
+                claim = store.claim(group[0].group)
                 if not claim.held:
                     todo.append(group)
                     held_by_others += 1
@@ -161,7 +154,8 @@ def _drive(
                     claim.release()
                     continue
                 busy[pool.submit(left)] = (left, claim)
-            if not busy:
+            if not busy and todo:
+                bar.note("waiting for another process that is at the rest of these runs")
                 time.sleep(POLL)
             for future, results in pool.finished(busy):
                 specs, claim = busy.pop(future)
@@ -231,8 +225,9 @@ class _Loky:
     def __init__(self, workers: int, bar: Progress) -> None:
         self.workers, self.bar = workers, bar
         self.width = workers + 1  # one group waits, so that no worker does
-        self.tasks: dict[Any, tuple[_Task, int]] = {}
-        self.again: dict[Any, Any] = {}
+        self.tasks: dict[Any, _Task] = {}
+        self.futures: dict[Any, Any] = {}
+        self.deaths = 0  # of workers, since a group was last finished
 
     def __enter__(self) -> _Loky:
         file, self.board = tempfile.mkstemp(prefix="heavybandit-progress-")
@@ -257,52 +252,57 @@ class _Loky:
         Path(self.board).unlink(missing_ok=True)
 
     def submit(self, specs: list[RunSpec]) -> object:
-        taken = {task.slot for task, _ in self.tasks.values()}
+        taken = {task.slot for task in self.tasks.values()}
         slot = next(slot for slot in range(self.width) if slot not in taken)
         ticket = object()
-        self._send(ticket, _Task(specs, self.board, slot), 1)
+        self.tasks[ticket] = _Task(specs, self.board, slot)
+        self._send(ticket)
         return ticket
 
-    def _send(self, ticket: object, task: _Task, attempt: int) -> None:
+    def _send(self, ticket: object) -> None:
+        from concurrent.futures import Future
+        from concurrent.futures.process import BrokenProcessPool
+
+        task = self.tasks[ticket]
         self.counter[task.slot] = 0
-        self.tasks[ticket] = (task, attempt)
-        self.again[ticket] = self.executor.submit(_work, task)
+        try:
+            self.futures[ticket] = self.executor.submit(_work, task)
+        except BrokenProcessPool as error:  # a worker has just died: `finished` will see it
+            self.futures[ticket] = Future()
+            self.futures[ticket].set_exception(error)
 
     def finished(self, busy: Iterable[Any]) -> Iterator[tuple[Any, list[dict[str, Any]]]]:
         from concurrent.futures import FIRST_COMPLETED, wait
+        from concurrent.futures.process import BrokenProcessPool
 
-        if not self.again:
+        if not self.futures:
             return
-        wait(self.again.values(), timeout=POLL, return_when=FIRST_COMPLETED)
+        wait(self.futures.values(), timeout=POLL, return_when=FIRST_COMPLETED)
         self.bar.under_way(int(self.counter.sum()))
-        for ticket in [t for t, future in self.again.items() if future.done()]:
-            error = self.again[ticket].exception()
-            if error is not None and _worker_died(error):
-                self._replace_workers()
-                return
-            results, _ = self.again.pop(ticket).result()
-            task, _ = self.tasks.pop(ticket)
-            self.counter[task.slot] = 0
+        broken = False
+        for ticket in [t for t, future in self.futures.items() if future.done()]:
+            if isinstance(self.futures[ticket].exception(), BrokenProcessPool):
+                broken = True
+                continue
+            results, _ = self.futures.pop(ticket).result()
+            self.counter[self.tasks.pop(ticket).slot] = 0
+            self.deaths = 0
             yield ticket, results
+        if broken:
+            self._replace_workers()
 
     def _replace_workers(self) -> None:
         """A worker died (out of memory, or killed): start anew with what was under way."""
+        self.deaths += 1
+        if self.deaths == TRIES:
+            raise SweepError(
+                f"worker processes died {TRIES} times and nothing was finished in between, perhaps "
+                f"for lack of memory; finished runs are kept: try with fewer workers"
+            )
         self.executor.shutdown(wait=True, kill_workers=True)
         self._start()
-        for ticket, (task, attempt) in list(self.tasks.items()):
-            if attempt == TRIES:
-                raise SweepError(
-                    f"a worker process died {TRIES} times during {task.specs[0].policy.name} at "
-                    f"horizon {task.specs[0].horizon}, perhaps for lack of memory; "
-                    f"finished runs are kept: try with fewer workers"
-                )
-            self._send(ticket, task, attempt + 1)
-
-
-def _worker_died(error: BaseException) -> bool:
-    from concurrent.futures.process import BrokenProcessPool
-
-    return isinstance(error, BrokenProcessPool)
+        for ticket in self.tasks:
+            self._send(ticket)
 
 
 class _Dask:
@@ -326,8 +326,11 @@ class _Dask:
             raise SweepError(
                 f"no Dask scheduler answers at {self.address}: {error or type(error).__name__}"
             ) from None
-        workers = self.client.scheduler_info()["workers"]
-        self.width = 2 * max(1, sum(w["nthreads"] for w in workers.values()))
+        workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        if not workers:
+            self.client.close()
+            raise SweepError(f"the Dask scheduler at {self.address} has no workers")
+        self.width = 2 * sum(w["nthreads"] for w in workers.values())
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -357,6 +360,8 @@ class _Dask:
             yield future, results
 
     def _result(self, future: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        from concurrent.futures import CancelledError
+
         from distributed.scheduler import KilledWorker
 
         try:
@@ -364,5 +369,10 @@ class _Dask:
         except KilledWorker as error:
             raise SweepError(
                 f"too many workers of the cluster died on the same group: {error}"
+            ) from None
+        except (CancelledError, OSError) as error:
+            raise SweepError(
+                f"the Dask scheduler at {self.address} was lost ({type(error).__name__}); "
+                f"finished runs are kept"
             ) from None
         return answer

@@ -48,6 +48,7 @@ class State(NamedTuple):
     stage: Ints  # (S, N_STAGE)
     A_inv: Floats  # (S, d, d)
     gram: Floats  # (S, d, d): VᵀV
+    gram_lost: Floats  # (S, d, d): what rounding has dropped from it
     whiten: Floats  # (S, d, d): W with WᵀW ≥ (VᵀV)⁺, as of the last look at the suspects
     theta: Floats  # (S, d): A⁻¹·total
     total: Floats  # (S, d): Σ payoff · context; suspects left out
@@ -103,6 +104,7 @@ def new_state(
         stage=stage,
         A_inv=np.repeat(np.eye(d)[None], S, axis=0),
         gram=np.zeros((suspicious, d, d)),
+        gram_lost=np.zeros((suspicious, d, d)),
         # Nothing is known yet: no payoff but 0 could be cleared.
         whiten=np.repeat(1e150 * np.eye(d)[None], suspicious, axis=0),
         theta=np.zeros((S, d)),

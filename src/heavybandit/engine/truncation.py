@@ -152,7 +152,7 @@ def weighted_norm(state, s, a):
 def btc_learn(state, s, x, payoff):
     """Put the context and its payoff into stage s."""
     add_context(state.A_inv[s], x, state.vector[SOLVED])
-    add_outer(state.gram[s], x)
+    add_outer(state.gram[s], state.gram_lost[s], x)
     if state.num[EPS] < 1.0:
         keep_context(state, s, x)
     state.stage[s, SIZE] += 1
@@ -187,8 +187,8 @@ def leverage_bound(W, x):
 
 @compiled
 def cleared(reach, payoff):
-    """Whether r²·‖Wx‖² ≤ 1, with some to spare; nothing paid is nothing to truncate."""
-    return payoff == 0.0 or reach * (payoff * payoff) <= SPARE
+    """Whether r²·‖Wx‖² ≤ 1, with some to spare; nothing paid, or no context: no term."""
+    return payoff == 0.0 or reach == 0.0 or reach * (payoff * payoff) <= SPARE
 
 
 @compiled

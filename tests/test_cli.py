@@ -263,7 +263,7 @@ BAD_RUNS = {
     "unknown kind of figure": (["Uniform", "--plot", "regret.doc"], ["regret.doc", ".png"]),
     "no folder for the figure": (
         ["Uniform", "--horizon", "300", "--plot", "nowhere/regret.png"],
-        ["nowhere/regret.png"],
+        ["'nowhere'"],
     ),
     "no such policy file": (["nowhere.py:Mine"], ["nowhere.py", "Mine"]),
 }
@@ -277,8 +277,7 @@ def test_a_run_that_cannot_be_done_is_refused_in_one_sentence(
     out, err = capsys.readouterr()
     for word in words:
         assert word in one_sentence(err)
-    if "nowhere/regret.png" not in words:
-        assert out == ""
+    assert out == ""
     assert list(tiny.iterdir()) == []
 
 

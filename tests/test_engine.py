@@ -532,7 +532,7 @@ def test_products_over_arms_are_numpys_and_leave_other_arms_alone(d: int, n: int
     assert linear.solve(M, X[0], y) == pytest.approx(X[0] @ M @ X[0], rel=1e-12)
     np.testing.assert_allclose(y, M @ X[0], rtol=1e-12, atol=1e-12)
     G = M.copy()
-    linear.add_outer(G, weights)
+    linear.add_outer(G, np.zeros((d, d)), weights)
     np.testing.assert_allclose(G, M + np.outer(weights, weights), rtol=1e-14)
 
 

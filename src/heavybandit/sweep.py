@@ -136,6 +136,7 @@ def _drive(
 ) -> None:
     """Keep the pool busy, write what comes back, leave alone what another process is at."""
     busy: dict[Any, tuple[list[RunSpec], Claim]] = {}
+    ours: set[Claim] = set()
     held_by_others = 0
     try:
         while todo or busy:
@@ -146,6 +147,7 @@ def _drive(
                     todo.append(group)
                     held_by_others += 1
                     continue
+                ours.add(claim)
                 # Another process may have finished it since we looked.
                 left = [spec for spec in group if store.load(spec) is None]
                 counts["elsewhere"] += len(group) - len(left)
@@ -158,15 +160,16 @@ def _drive(
                 bar.note("waiting for another process that is at the rest of these runs")
                 time.sleep(POLL)
             for future, results in pool.finished(busy):
-                specs, claim = busy.pop(future)
+                specs, claim = busy[future]
                 for spec, result in zip(specs, results, strict=True):
                     store.save(spec, result)
+                del busy[future]
                 claim.release()
                 counts["done"] += len(specs)
                 bar.advance(plays_of(specs))
             held_by_others = 0
     finally:
-        for _, claim in busy.values():
+        for claim in ours:  # also of a group whose results could not be saved
             claim.release()
 
 

@@ -102,7 +102,7 @@ def test_the_moment_bound_of_a_policy_of_the_paper_must_be_given(name: str) -> N
     if "v" not in inspect.signature(CLASSES[name]).parameters:
         assert name.removeprefix("hb.") in CONTROLS
         return
-    with pytest.raises(TypeError, match="^v must be given"):
+    with pytest.raises(TypeError, match=r"^v must be given"):
         CLASSES[name](5000, K, D)
 
 

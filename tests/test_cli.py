@@ -704,3 +704,22 @@ def test_results_of_an_experiment_that_is_gone_are_named(capsys: Capsys) -> None
 def test_a_horizon_beyond_counting_is_refused(capsys: Capsys) -> None:
     assert main(["run", "SupBTC", "--horizon", "1e30"]) == 2
     assert "horizon must be at most 2**53" in one_sentence(capsys.readouterr().err)
+
+
+def test_a_policy_file_may_import_its_neighbours_but_they_replace_no_library(
+    tiny: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tiny / "json.py").write_text("raise RuntimeError('this is not the library')")
+    (tiny / "arms.py").write_text("FAVOURITE = 3")
+    (tiny / "mine.py").write_text(
+        "import json\nfrom arms import FAVOURITE\n"
+        "class Mine:\n"
+        "    plays = 1\n"
+        "    def __init__(self, horizon, n_arms, dim): self.rounds = horizon\n"
+        "    def select(self, contexts): return FAVOURITE\n"
+        "    def update(self, payoffs): json.dumps(1)\n"
+    )
+    assert main(["run", "mine.py:Mine", "--horizon", "50"]) == 0
+    assert "Mine in section6" in capsys.readouterr().out
+    assert sys.path[-1] == str(tiny)

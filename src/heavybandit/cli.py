@@ -232,7 +232,8 @@ def _own_policy(text: str) -> Callable[..., Any]:
         raise ValueError(f"{path!r} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[label] = module
-    sys.path.insert(0, str(file.absolute().parent))  # its neighbours can be imported, as usual
+    # Its neighbours can be imported, but last: a json.py among them must not replace the library.
+    sys.path.append(str(file.absolute().parent))
     try:
         spec.loader.exec_module(module)
     except Exception as error:

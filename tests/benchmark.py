@@ -217,7 +217,7 @@ def measure(less: int, few: int, some: int, many: int) -> int:
     for policy in [build(cls, T5) for cls in POLICIES]:
         drawing = partial(timed, policy.rounds, draw, policy.rounds, policy.plays)
         what = f"{type(policy).__name__}, plays a round: {policy.plays}"
-        rows += [compare(what, drawing, playing(type(policy), T5), some)]
+        rows += [compare(what, drawing, playing(type(policy), T5), few)]
     table(title, "drawing", "whole", "share", rows)
     title, rows = "7. What a sweep adds to a run, ms", []
     for workers in (1, 2):
@@ -225,7 +225,7 @@ def measure(less: int, few: int, some: int, many: int) -> int:
         rows += [compare(f"workers: {workers}", *sides, few, "≤ 5", sub)]
     missed += table(title, "in a sweep", "alone", "difference", rows)
     title = "8. One worker over two, seconds"
-    return missed + table(title, "one", "two", "ratio", [one_worker_or_two(T5, 16)])
+    return missed + table(title, "one", "two", "ratio", [one_worker_or_two(T5, 32)])
 
 
 def main() -> int:

@@ -94,7 +94,7 @@ lab: setup .venv/.ready-lab ## Opens JupyterLab on the notebooks, reachable from
 # Resolves again within requirements/versions.in; packages not named there keep the version
 # of the existing lock while it still fits. No package host may enter a lock.
 COMPILE := $(PY) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-header --annotation-style line --no-emit-index-url --no-emit-find-links \
+	--no-header --annotation-style line \
 	-c requirements/versions.in
 
 lock: ## Resolves all dependencies again and rewrites requirements/*.lock.

@@ -132,6 +132,45 @@ def test_supbmm_agrees_while_stages_fill_and_arms_are_eliminated(explore: str, e
     assert min(n for n in seen["arms_entering"] if n == n) < 4.5
 
 
+@pytest.mark.parametrize("explore", RULES)
+@pytest.mark.parametrize(
+    ("name", "eps", "scale"),
+    [
+        ("SupBTC", 1.0, 0.01),
+        ("SupBTC", 0.7, 0.005),
+        ("SupBTC", 0.5, 0.003),
+        ("SupBTC", 0.25, 0.001),
+        ("SupBMM", 1.0, 0.04),
+        ("SupBMM", 0.7, 0.015),
+        ("SupBMM", 0.5, 0.005),
+        ("SupBMM", 0.25, 0.001),
+    ],
+)
+def test_masters_agree_on_awkward_contexts_while_everything_happens(
+    name: str, eps: float, scale: float, explore: str
+) -> None:
+    """Zero, repeated and collinear contexts; stages fill, terms and arms are dropped."""
+    rng = np.random.default_rng([7, EPS.index(eps), RULES.index(explore)])
+    noise = StudentT(3.0) if eps == 1 else SymmetricPareto(1.05 + eps, 0.3)
+    policy = play_both(
+        name,
+        awkward_contexts(rng, 900, 6, 3),
+        noise,
+        rng,
+        horizon=900 if name == "SupBTC" else 60_000,
+        eps=eps,
+        v=moment(noise, eps),
+        width_scale=scale,
+        explore=explore,
+        seed=5,
+    )
+    seen = policy.diagnostics
+    assert sum(n > 0 for n in seen["explored"]) >= 2
+    assert min(n for n in seen["arms_entering"] if n == n) < 4
+    assert sum(seen["exploited"]) > 0
+    assert name == "SupBMM" or seen["truncated"] > 0
+
+
 @pytest.mark.parametrize("name", MASTERS)
 def test_masters_agree_while_they_exploit(name: str) -> None:
     rng = np.random.default_rng([3, MASTERS.index(name)])

@@ -293,3 +293,34 @@ def test_a_run_that_fails_ends_the_sweep_with_its_error_and_keeps_the_rest(tmp_p
     with pytest.raises(ValueError, match="horizon must hold at least one round"):
         sweep(bad, store, workers=2, progress=False)
     assert sweep(good, store, progress=False).found == 16
+
+
+def test_a_ctrl_c_that_python_drops_stops_the_sweep_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python ignores what is raised in __del__; the first save here interrupts from there."""
+
+    class Dropped:
+        def __del__(self) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)  # the handler runs in here
+
+    store = Store(tmp_path)
+    original = store.save
+    saved: list[object] = []
+
+    def save(spec: object, result: object) -> None:
+        original(spec, result)  # type: ignore[arg-type]
+        saved.append(spec)
+        if len(saved) == 1:
+            Dropped()
+
+    store.save = save  # type: ignore[method-assign, assignment]
+    dropped: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda what: dropped.append(what.exc_type))
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        sweep(TINY, store, progress=False)
+    assert dropped == [KeyboardInterrupt]
+    assert 0 < len(saved) < 64
+    assert signal.getsignal(signal.SIGINT) is before

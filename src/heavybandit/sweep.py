@@ -126,13 +126,46 @@ def sweep(
     found = total - sum(len(group) for group in todo)
     bar = Progress(experiment.name, plays_of(s for g in todo for s in g), show=progress)
     counts = {"done": 0, "elsewhere": 0}
-    with bar, _pool(workers, dask, bar) as pool:
-        _drive(todo, store, pool, bar, counts)
+    with Interrupts() as interrupts, bar, _pool(workers, dask, bar, interrupts) as pool:
+        _drive(todo, store, pool, bar, counts, interrupts)
     return Summary(total, found, **counts)
 
 
+class Interrupts:
+    """Ctrl-C that cannot get lost.
+
+    Python drops an exception that is raised while an object is being finalised, and Ctrl-C is one;
+    so it is also written down, and `check` raises it again.
+    """
+
+    def __enter__(self) -> Interrupts:
+        self.asked = False
+        self.here = threading.current_thread() is threading.main_thread()
+        if self.here:
+            self.before = signal.signal(signal.SIGINT, self._ask)
+        return self
+
+    def _ask(self, *_: object) -> None:
+        self.asked = True
+        raise KeyboardInterrupt
+
+    def check(self) -> None:
+        """Stop here if that was asked for."""
+        if self.asked:
+            raise KeyboardInterrupt
+
+    def __exit__(self, *_: object) -> None:
+        if self.here:
+            signal.signal(signal.SIGINT, self.before)
+
+
 def _drive(
-    todo: deque[list[RunSpec]], store: Store, pool: Any, bar: Progress, counts: dict[str, int]
+    todo: deque[list[RunSpec]],
+    store: Store,
+    pool: Any,
+    bar: Progress,
+    counts: dict[str, int],
+    interrupts: Interrupts,
 ) -> None:
     """Keep the pool busy, write what comes back, leave alone what another process is at."""
     busy: dict[Any, tuple[list[RunSpec], Claim]] = {}
@@ -168,15 +201,16 @@ def _drive(
                 counts["done"] += len(specs)
                 bar.advance(plays_of(specs))
             held_by_others = 0
+            interrupts.check()
     finally:
         for claim in ours:  # also of a group whose results could not be saved
             claim.release()
 
 
-def _pool(workers: int, dask: str | None, bar: Progress) -> Any:
+def _pool(workers: int, dask: str | None, bar: Progress, interrupts: Interrupts) -> Any:
     if dask is not None:
         return _Dask(dask)
-    return _Here(bar) if workers == 1 else _Loky(workers, bar)
+    return _Here(bar, interrupts) if workers == 1 else _Loky(workers, bar)
 
 
 class _Here:
@@ -184,8 +218,8 @@ class _Here:
 
     width = 1
 
-    def __init__(self, bar: Progress) -> None:
-        self.bar = bar
+    def __init__(self, bar: Progress, interrupts: Interrupts) -> None:
+        self.bar, self.interrupts = bar, interrupts
 
     def __enter__(self) -> _Here:
         return self
@@ -204,20 +238,25 @@ class _Here:
         def report(n: int) -> None:
             made[0] += n
             self.bar.under_way(made[0])
+            self.interrupts.check()
 
         results = run_group(self.specs, report)
         self.bar.under_way(0)
         yield 0, results
 
 
-def _prepare_worker(parent: int) -> None:
-    """Leave Ctrl-C, which reaches every process of a terminal, to the parent; end when it does."""
+def _prepare_worker(parent: int, board: str) -> None:
+    """Leave Ctrl-C, which reaches every process of a terminal, to the parent; end when it says so.
+
+    The last counter of the board is its word. A parent that was killed cannot say anything.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    counter = np.memmap(board, dtype=np.int64, mode="r")
 
     def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1.0)
-        os._exit(1)  # the parent was killed: nobody is left to take a result
+        while os.getppid() == parent and counter[-1] == 0:
+            time.sleep(0.25)
+        os._exit(1)  # nobody is left to take a result
 
     threading.Thread(target=watch, daemon=True).start()
 
@@ -235,7 +274,7 @@ class _Loky:
     def __enter__(self) -> _Loky:
         file, self.board = tempfile.mkstemp(prefix="heavybandit-progress-")
         os.close(file)
-        self.counter = np.memmap(self.board, dtype=np.int64, mode="w+", shape=(self.width,))
+        self.counter = np.memmap(self.board, dtype=np.int64, mode="w+", shape=(self.width + 1,))
         self._start()
         return self
 
@@ -246,10 +285,12 @@ class _Loky:
             self.workers,
             env=ONE_THREAD,
             initializer=_prepare_worker,
-            initargs=(os.getpid(),),
+            initargs=(os.getpid(), self.board),
         )
 
     def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None:
+            self.counter[-1] = 1
         self.executor.shutdown(wait=kind is None, kill_workers=kind is not None)
         del self.counter
         Path(self.board).unlink(missing_ok=True)
@@ -281,7 +322,7 @@ class _Loky:
         if not self.futures:
             return
         wait(self.futures.values(), timeout=POLL, return_when=FIRST_COMPLETED)
-        self.bar.under_way(int(self.counter.sum()))
+        self.bar.under_way(int(self.counter[:-1].sum()))
         broken = False
         for ticket in [t for t, future in self.futures.items() if future.done()]:
             if isinstance(self.futures[ticket].exception(), BrokenProcessPool):

@@ -461,13 +461,13 @@ def test_a_sweep_fills_store_and_data_and_a_second_one_finds_all_there(
 
 @pytest.mark.usefixtures("swept")
 def test_a_sample_is_verified_and_its_seed_printed(capsys: Capsys) -> None:
-    assert main(["verify", "tiny", "--plays", "600"]) == 0
+    assert main(["verify", "tiny", "--plays", "300"]) == 0
     out = capsys.readouterr().out
     seed = re.search(r"--seed (\d+)", out)
     assert seed is not None
     assert "2 runs (600 plays) of tiny simulated again" in out
     assert "no differences" in out
-    assert main(["verify", "tiny", "--plays", "600", "--seed", seed[1]]) == 0
+    assert main(["verify", "tiny", "--plays", "300", "--seed", seed[1]]) == 0
     assert capsys.readouterr().out == out
 
 

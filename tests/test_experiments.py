@@ -22,6 +22,7 @@ from heavybandit.experiments import (
     EXPERIMENTS,
     POLICIES,
     WORLDS,
+    Coverage,
     Experiment,
     Recipe,
     RunSpec,
@@ -281,6 +282,8 @@ def test_every_named_experiment_can_be_built_and_repeats_no_run() -> None:
         assert experiment.name == name
         runs = experiment.runs()
         assert len({r.key for r in runs}) == len(runs)
+        if isinstance(experiment, Coverage):
+            continue
         for group in experiment.groups():
             if group[0].seed == experiment.first_seed:
                 world = group[0].make_world()

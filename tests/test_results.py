@@ -446,9 +446,9 @@ def sampled(
 
 
 @pytest.mark.parametrize(
-    ("plays", "runs"), [(0, 1), (1, 1), (300, 1), (599, 1), (600, 2), (1000, 3), (math.inf, 12)]
+    ("plays", "runs"), [(0, 1), (1, 1), (299, 1), (300, 2), (600, 3), (1000, 4), (math.inf, 12)]
 )
-def test_a_sample_keeps_to_its_plays_but_has_at_least_one_run(
+def test_a_sample_has_one_run_and_as_many_more_as_its_plays_allow(
     data: Path, monkeypatch: pytest.MonkeyPatch, plays: float, runs: int
 ) -> None:
     seen = sampled(data, monkeypatch, seed=1, plays=plays)
@@ -461,7 +461,7 @@ def test_a_sample_is_determined_by_its_seed_and_differs_between_seeds(
     samples = [sampled(data, monkeypatch, seed=seed, plays=900) for seed in (0, 1, 2, 3)]
     again = [sampled(data, monkeypatch, seed=seed, plays=900) for seed in (0, 1, 2, 3)]
     assert samples == again
-    # Four equal samples of 3 of 12 would have the probability (1/220)³.
+    # Four equal samples of 4 of 12 would have the probability (1/495)³.
     assert len({frozenset(spec.key for spec in sample) for sample in samples}) > 1
 
 

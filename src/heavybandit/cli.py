@@ -144,7 +144,10 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--all", action="store_true", help="every run, not a sample")
     check.add_argument("--seed", type=int, help="of the sample (default: random, and printed)")
     check.add_argument(
-        "--plays", type=float, default=2e6, help="how many plays the sample may take (default 2e6)"
+        "--plays",
+        type=float,
+        default=2e6,
+        help="how many plays the sample may take beyond one run of each experiment (default 2e6)",
     )
 
     compare = command(

@@ -4,6 +4,8 @@
     data/NAME.curves.csv   run, plays, regret; for the first seeds only
     data/NAME.json         the experiment, versions of what computed it, checksums of both files
 
+A run of a coverage experiment is some repetitions of a case, and its curves are histograms.
+
 Numbers have 9 significant digits; counts are exact. The same runs give the same bytes, whatever the
 order, the workers or the machine, as long as the libraries named in the sidecar are the same.
 """
@@ -14,14 +16,25 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .experiments import EXPERIMENTS, Experiment, Recipe, RunSpec, canonical, digest
+from .experiments import (
+    EXPERIMENTS,
+    Coverage,
+    CoverageSpec,
+    Experiment,
+    Recipe,
+    RunSpec,
+    Spec,
+    canonical,
+    digest,
+)
 from .store import Store, StoreError, sweep_up, write_whole
 from .sweep import run_group
 
@@ -88,6 +101,76 @@ def curve_rows(index: int, result: dict[str, Any]) -> list[list[str]]:
     ]
 
 
+COVERED = ("misses", "noise", "tenth", "bounded", "scaled", "truncated")
+BY_ARM = ("high", "low")
+COVERAGE_COLUMNS = (
+    "run",
+    "estimator",
+    "design",
+    "rounds",
+    "arms",
+    "law",
+    "eps",
+    "v",
+    "horizon",
+    "delta",
+    "plays",
+    "alpha",
+    "seed",
+    "reps",
+    *COVERED,
+    *BY_ARM,
+)
+
+
+def coverage_row(index: int, spec: CoverageSpec, result: dict[str, Any]) -> list[str]:
+    """A line of a coverage experiment's NAME.runs.csv; what is by arm is separated by spaces."""
+    design = spec.make_design()
+    return [
+        str(index),
+        spec.estimator,
+        spec.case.design.text(),
+        str(len(design.V)),
+        str(len(design.X)),
+        spec.case.noise.text(),
+        number(spec.case.eps),
+        number(result["v"]),
+        str(spec.case.horizon),
+        number(spec.case.delta),
+        str(spec.plays_a_round),
+        number(result["alpha"]),
+        str(spec.seed),
+        str(spec.reps),
+        *(str(result[name]) for name in COVERED),
+        *(" ".join(str(x) for x in result[name]) for name in BY_ARM),
+    ]
+
+
+def histogram_rows(index: int, result: dict[str, Any]) -> list[list[str]]:
+    """The lines of a coverage experiment's NAME.curves.csv; bins as in `coverage.histogram`."""
+    return [
+        [str(index), kind, str(k), str(count)]
+        for kind, bins in sorted(result["histograms"].items())
+        for k, count in bins
+    ]
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the runs of one kind of experiment are written down."""
+
+    columns: tuple[str, ...]
+    row: Callable[[int, Any, dict[str, Any]], list[str]]
+    curve_columns: tuple[str, ...]
+    curve_rows: Callable[[int, dict[str, Any]], list[list[str]]]
+
+
+FORMS: dict[type, Form] = {
+    Experiment: Form(COLUMNS, run_row, ("run", "plays", "regret"), curve_rows),
+    Coverage: Form(COVERAGE_COLUMNS, coverage_row, ("run", "kind", "bin", "count"), histogram_rows),
+}
+
+
 def _csv(header: tuple[str, ...], rows: Iterator[list[str]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -96,16 +179,17 @@ def _csv(header: tuple[str, ...], rows: Iterator[list[str]]) -> str:
     return out.getvalue()
 
 
-def _has_curve(experiment: Experiment, spec: RunSpec) -> bool:
+def _has_curve(experiment: Experiment | Coverage, spec: Spec) -> bool:
     return spec.seed - experiment.first_seed < experiment.curve_seeds
 
 
-def consolidate(experiment: Experiment, store: Store, folder: str | Path) -> list[Path]:
+def consolidate(experiment: Experiment | Coverage, store: Store, folder: str | Path) -> list[Path]:
     """Write an experiment's finished runs as text into a folder; returns the files.
 
     A file that is already as it should be is not touched.
     """
-    specs = experiment.runs()
+    form = FORMS[type(experiment)]
+    specs: Sequence[Spec] = experiment.runs()
     results = [store.load(spec) for spec in specs]
     missing = results.count(None)
     if missing:
@@ -114,14 +198,14 @@ def consolidate(experiment: Experiment, store: Store, folder: str | Path) -> lis
             f"go on with: heavybandit sweep {experiment.name}"
         )
     done = [result for result in results if result is not None]
-    runs = _csv(COLUMNS, (run_row(i, specs[i], done[i]) for i in range(len(specs))))
+    runs = _csv(form.columns, (form.row(i, specs[i], done[i]) for i in range(len(specs))))
     curves = _csv(
-        ("run", "plays", "regret"),
+        form.curve_columns,
         (
             row
             for i in range(len(specs))
             if _has_curve(experiment, specs[i])
-            for row in curve_rows(i, done[i])
+            for row in form.curve_rows(i, done[i])
         ),
     )
     texts = {f"{experiment.name}.runs.csv": runs, f"{experiment.name}.curves.csv": curves}
@@ -139,7 +223,7 @@ def consolidate(experiment: Experiment, store: Store, folder: str | Path) -> lis
     return [target / name for name in texts]
 
 
-def _versions(specs: list[RunSpec], store: Store) -> dict[str, Any]:
+def _versions(specs: Sequence[Spec], store: Store) -> dict[str, Any]:
     """What all of the runs were computed with, or an error if they differ in it."""
     found = {canonical(store.computed_with(spec)) for spec in specs}
     if len(found) > 1:
@@ -151,7 +235,9 @@ def _versions(specs: list[RunSpec], store: Store) -> dict[str, Any]:
     return versions
 
 
-def provenance(experiment: Experiment, texts: dict[str, str], computed_with: dict[str, Any]) -> str:
+def provenance(
+    experiment: Experiment | Coverage, texts: dict[str, str], computed_with: dict[str, Any]
+) -> str:
     """The sidecar: what was asked, what computed it, and what came out, by checksum."""
     return (
         json.dumps(
@@ -237,10 +323,11 @@ def check_files(name: str, folder: str | Path) -> list[str]:
 def verify(folder: str | Path, *, seed: int, plays: float, names: list[str] | None = None) -> Check:
     """Simulate a random sample of the consolidated runs again and compare, digit by digit.
 
-    The sample is drawn without replacement until `plays` plays are spent (at least one run).
+    The sample is one run of every experiment, and as many more as `plays` plays allow, drawn
+    without replacement.
     """
     differences: list[str] = []
-    candidates: list[tuple[str, int, RunSpec]] = []
+    candidates: list[tuple[str, int, Spec]] = []
     tables: dict[str, tuple[dict[str, list[str]], dict[str, list[list[str]]]]] = {}
     for name in names or consolidated(folder):
         problems = check_files(name, folder) or _what_is_odd(name, folder)
@@ -248,35 +335,38 @@ def verify(folder: str | Path, *, seed: int, plays: float, names: list[str] | No
         if not problems:
             tables[name] = _tables(name, folder)
             candidates += [(name, i, spec) for i, spec in enumerate(EXPERIMENTS[name].runs())]
-    spent = looked_at = 0
+    spent = extra = 0
+    looked_at: Counter[str] = Counter()
     for choice in np.random.default_rng(seed).permutation(len(candidates)):
         name, index, spec = candidates[choice]
-        if looked_at and spent + spec.horizon > plays:
-            continue
+        if looked_at[name]:
+            if extra + spec.plays > plays:
+                continue
+            extra += spec.plays
         result = run_group([spec])[0]
         rows, curves = tables[name]
-        who = (
-            f"{name}: run {index}, {spec.policy.text()} at horizon {spec.horizon}, seed {spec.seed}"
-        )
-        if rows.get(str(index)) != run_row(index, spec, result):
+        form = FORMS[type(EXPERIMENTS[name])]
+        who = f"{name}: run {index}, {spec.text()}"
+        if rows.get(str(index)) != form.row(index, spec, result):
             differences.append(f"{who}: its row comes out differently")
-        wanted = curve_rows(index, result) if _has_curve(EXPERIMENTS[name], spec) else []
+        wanted = form.curve_rows(index, result) if _has_curve(EXPERIMENTS[name], spec) else []
         if curves.get(str(index), []) != wanted:
             differences.append(f"{who}: its curve comes out differently")
-        spent += spec.horizon
-        looked_at += 1
-    return Check(looked_at, spent, differences)
+        spent += spec.plays
+        looked_at[name] += 1
+    return Check(looked_at.total(), spent, differences)
 
 
 def _what_is_odd(name: str, folder: str | Path) -> list[str]:
     """What is wrong with the tables' form: other columns, or other runs than the experiment's."""
     experiment = EXPERIMENTS[name]
-    specs = experiment.runs()
+    form = FORMS[type(experiment)]
+    specs: Sequence[Spec] = experiment.runs()
     curves = [i for i, spec in enumerate(specs) if _has_curve(experiment, spec)]
     found = []
     for kind, columns, runs in (
-        ("runs", COLUMNS, list(range(len(specs)))),
-        ("curves", ("run", "plays", "regret"), curves),
+        ("runs", form.columns, list(range(len(specs)))),
+        ("curves", form.curve_columns, curves),
     ):
         path = Path(folder) / f"{name}.{kind}.csv"
         try:

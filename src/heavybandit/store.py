@@ -25,7 +25,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .experiments import RunSpec, canonical, digest, made_with
+from .experiments import Spec, canonical, digest, made_with
 
 FORMAT = 1
 
@@ -70,22 +70,22 @@ class Store:
                 f"format {FORMAT}; use the version that wrote it, or name another folder"
             )
 
-    def path(self, spec: RunSpec) -> Path:
+    def path(self, spec: Spec) -> Path:
         """Where a run is, or will be."""
         key = spec.key
         return self.folder / "runs" / key[:2] / f"{key}.json"
 
-    def load(self, spec: RunSpec) -> dict[str, Any] | None:
+    def load(self, spec: Spec) -> dict[str, Any] | None:
         """A finished run's result, or None if it is not there or does not check."""
         record = self._record(spec)
         return None if record is None else record["result"]
 
-    def computed_with(self, spec: RunSpec) -> dict[str, Any] | None:
+    def computed_with(self, spec: Spec) -> dict[str, Any] | None:
         """The versions behind a finished run."""
         record = self._record(spec)
         return None if record is None else record["made_with"]
 
-    def _record(self, spec: RunSpec) -> dict[str, Any] | None:
+    def _record(self, spec: Spec) -> dict[str, Any] | None:
         path = self.path(spec)
         try:
             raw = path.read_bytes()
@@ -114,7 +114,7 @@ class Store:
         self.set_aside.append(message)
         print(f"heavybandit: {message}", file=sys.stderr)
 
-    def save(self, spec: RunSpec, result: dict[str, Any]) -> None:
+    def save(self, spec: Spec, result: dict[str, Any]) -> None:
         """Write a finished run, whole or not at all."""
         record = {
             "format": FORMAT,
@@ -201,7 +201,7 @@ def write_whole(path: Path, text: str, scratch: Path) -> None:
         raise
 
 
-def _what_is_wrong(raw: bytes, spec: RunSpec) -> str | None:
+def _what_is_wrong(raw: bytes, spec: Spec) -> str | None:
     """Why a file is not this run's, or None if it is."""
     try:
         record = json.loads(raw)

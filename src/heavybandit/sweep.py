@@ -14,14 +14,15 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .experiments import Experiment, RunSpec, made_with
+from . import coverage
+from .experiments import NOISES, Coverage, CoverageSpec, Experiment, RunSpec, Spec, made_with
 from .progress import Progress
 from .simulate import Run, simulate_all
 from .store import Claim, Store
@@ -63,30 +64,49 @@ def _plain(value: Any) -> Any:
 
 
 def run_group(
-    specs: list[RunSpec], report: bool | Callable[[int], None] = False
+    specs: Sequence[Spec], report: bool | Callable[[int], None] = False
 ) -> list[dict[str, Any]]:
-    """Simulate runs that share a world, a horizon and a seed; their results in the same order."""
-    world = specs[0].make_world()
+    """Do runs that go together; their results in the same order."""
+    if isinstance(specs[0], CoverageSpec):
+        return [_cover(spec, report) for spec in specs if isinstance(spec, CoverageSpec)]
+    together = [spec for spec in specs if isinstance(spec, RunSpec)]
+    world = together[0].make_world()
     runs = simulate_all(
-        [spec.make_policy(world) for spec in specs],
+        [spec.make_policy(world) for spec in together],
         world,
-        specs[0].seed,
-        checkpoints=specs[0].checkpoints,
+        together[0].seed,
+        checkpoints=together[0].checkpoints,
         progress=report,
     )
     return [as_result(run) for run in runs]
 
 
-def plays_of(specs: Iterable[RunSpec]) -> int:
+def _cover(spec: CoverageSpec, report: bool | Callable[[int], None]) -> dict[str, Any]:
+    case = spec.case
+    return coverage.repeat(
+        spec.make_design(),
+        case.noise.build(NOISES),
+        spec.estimator,
+        case.eps,
+        case.horizon,
+        case.delta,
+        spec.plays_a_round,
+        spec.reps,
+        spec.seed,
+        report if callable(report) else lambda _: None,
+    )
+
+
+def plays_of(specs: Iterable[Spec]) -> int:
     """How many plays runs take at the most; what progress counts."""
-    return sum(spec.horizon for spec in specs)
+    return sum(spec.plays for spec in specs)
 
 
 @dataclass(frozen=True)
 class _Task:
     """What is sent to a worker: the runs, and where it reports the plays it has made."""
 
-    specs: list[RunSpec]
+    specs: list[Spec]
     board: str | None  # a file of counters, if the worker can see it
     slot: int
 
@@ -103,7 +123,7 @@ def _work(task: _Task) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 
 
 def sweep(
-    experiment: Experiment,
+    experiment: Experiment | Coverage,
     store: Store,
     *,
     workers: int = 1,
@@ -117,9 +137,10 @@ def sweep(
     dask      the address of a Dask scheduler to send the groups to instead
     shuffle   a seed: take the groups in a random order (the results are the same)
     """
-    groups = list(experiment.groups())
+    groups: list[list[Spec]] = [list(group) for group in experiment.groups()]
     if shuffle is not None:
-        np.random.default_rng(shuffle).shuffle(groups)
+        order = np.random.default_rng(shuffle).permutation(len(groups))
+        groups = [groups[i] for i in order]
     missing = [[spec for spec in group if store.load(spec) is None] for group in groups]
     total = sum(len(group) for group in groups)
     todo = deque(group for group in missing if group)
@@ -160,7 +181,7 @@ class Interrupts:
 
 
 def _drive(
-    todo: deque[list[RunSpec]],
+    todo: deque[list[Spec]],
     store: Store,
     pool: Any,
     bar: Progress,
@@ -168,7 +189,7 @@ def _drive(
     interrupts: Interrupts,
 ) -> None:
     """Keep the pool busy, write what comes back, leave alone what another process is at."""
-    busy: dict[Any, tuple[list[RunSpec], Claim]] = {}
+    busy: dict[Any, tuple[list[Spec], Claim]] = {}
     ours: set[Claim] = set()
     held_by_others = 0
     try:
@@ -226,7 +247,7 @@ class _Here:
 
     def __exit__(self, *_: object) -> None: ...
 
-    def submit(self, specs: list[RunSpec]) -> int:
+    def submit(self, specs: list[Spec]) -> int:
         self.specs = specs
         return 0
 
@@ -295,7 +316,7 @@ class _Loky:
         del self.counter
         Path(self.board).unlink(missing_ok=True)
 
-    def submit(self, specs: list[RunSpec]) -> object:
+    def submit(self, specs: list[Spec]) -> object:
         taken = {task.slot for task in self.tasks.values()}
         slot = next(slot for slot in range(self.width) if slot not in taken)
         ticket = object()
@@ -381,7 +402,7 @@ class _Dask:
         self.client.cancel(self.futures)
         self.client.close()
 
-    def submit(self, specs: list[RunSpec]) -> Any:
+    def submit(self, specs: list[Spec]) -> Any:
         future = self.client.submit(_work, _Task(specs, None, 0), pure=False)
         self.futures.append(future)
         return future

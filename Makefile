@@ -35,6 +35,9 @@ new-venv = { "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2
 	"$(PYTHON)" -m venv --clear .venv && \
 	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bootstrap.lock
 
+# Every cell is executed again in this environment, and what it prints is compared.
+NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=600
+
 define lint-with
 	$(1) -m ruff check .
 	$(1) -m ruff format --check .
@@ -63,16 +66,20 @@ $(READY): requirements/bootstrap.lock requirements/test.lock pyproject.toml
 test: setup ## Checks style and types, runs all tests, simulates a sample of data/ again.
 	$(call lint-with,$(PY))
 	$(PY) -m pytest -n 2
+	$(PY) -m pytest -n 2 --dist loadfile $(NBVAL) notebooks
 	$(PY) -m heavybandit verify
 
 reproduce: setup ## Simulates everything from scratch and says what differs from data/.
 	@rm -rf build/reproduce
 	$(PY) -m heavybandit sweep --all --store build/reproduce/store --data build/reproduce/data
-	$(PY) -m heavybandit notebooks --out build/reproduce/notebooks
+	$(PY) -m heavybandit notebooks --out build/reproduce/notebooks \
+		--set data=../build/reproduce/data --set figures=../build/reproduce/figures
 	$(PY) -m heavybandit compare build/reproduce/data data
+	diff -rq build/reproduce/figures figures && echo "no figure differs"
 
-figures: setup ## Executes the notebooks on the results in data/.
+figures: setup ## Executes the notebooks on the results in data/, and renews them and figures/.
 	$(PY) -m heavybandit notebooks --out build/notebooks
+	cp build/notebooks/*.ipynb notebooks/
 
 test-newest: ## Runs the same checks with the newest versions of everything, in .venv-newest.
 	@"$(PYTHON)" -m venv --clear .venv-newest
@@ -81,6 +88,7 @@ test-newest: ## Runs the same checks with the newest versions of everything, in 
 	.venv-newest/bin/python -m pip list
 	$(call lint-with,.venv-newest/bin/python)
 	.venv-newest/bin/python -m pytest -n 2
+	.venv-newest/bin/python -m pytest -n 2 --dist loadfile $(NBVAL) notebooks
 
 lint: setup ## Checks style and types only.
 	$(call lint-with,$(PY))

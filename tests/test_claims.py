@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,25 @@ def test_impossible_counts_are_refused(hits: int, trials: int) -> None:
         claims.limits(hits, trials)
 
 
+def test_a_statement_of_several_parts_is_as_good_as_its_worst() -> None:
+    good, bad, unsettled = claims.HOLDS, claims.NOT_REPRODUCED, claims.OPEN
+    assert claims.all_of([good, good]) == good
+    assert claims.all_of([good, unsettled]) == unsettled
+    assert claims.all_of([unsettled, bad, good]) == bad
+    for parts in ([], [good, claims.REPAIRED]):
+        with pytest.raises(ValueError, match="parts must"):
+            claims.all_of(parts)
+
+
+def test_what_cannot_be_seen_fails_only_by_hits_that_chance_does_not_give() -> None:
+    assert claims.never_seen([(0, 5000), (0, 10)], 1e-6) == claims.HOLDS
+    # One hit in 5,000 has a lower limit of 2e-6.
+    assert claims.never_seen([(0, 5000), (1, 5000)], 1e-6) == claims.NOT_REPRODUCED
+    assert claims.never_seen([(1, 5000)], 1e-5) == claims.HOLDS
+    with pytest.raises(ValueError, match="at least one"):
+        claims.never_seen([], 1e-6)
+
+
 def test_only_what_holds_can_be_silent() -> None:
     assert claims.with_slack(claims.HOLDS, matters=False) == claims.SILENT
     assert claims.with_slack(claims.HOLDS, matters=True) == claims.HOLDS
@@ -86,6 +107,48 @@ def test_recording_again_changes_no_byte(tmp_path: Path) -> None:
     before = (tmp_path / "claims.json").stat().st_mtime_ns
     claims.record(claim(), tmp_path)
     assert (tmp_path / "claims.json").stat().st_mtime_ns == before
+
+
+def test_claims_recorded_at_the_same_moment_are_all_kept(tmp_path: Path) -> None:
+    """Notebooks are executed side by side, and each adds to the same file."""
+    ids = [f"lemma-{i}" for i in range(1, 9)]
+    script = (
+        "import sys; from heavybandit.claims import Claim, HOLDS, record\n"
+        "for _ in range(20):\n"
+        "    record(Claim(sys.argv[1], '', '', '', '', {'n': _}, HOLDS), sys.argv[2])"
+    )
+    running = [subprocess.Popen([sys.executable, "-c", script, i, str(tmp_path)]) for i in ids]
+    assert [process.wait() for process in running] == [0] * len(ids)
+    assert [entry.id for entry in claims.read(tmp_path)] == ids
+
+
+def test_a_claim_in_words_is_its_id_and_its_verdict() -> None:
+    assert str(claim("lemma-1")) == "lemma-1: holds"
+
+
+# The ledger that is committed.
+
+ROOT = Path(__file__).parents[1]
+LEDGER = claims.read(ROOT / "data")
+
+
+def test_the_ledger_has_an_entry_for_every_statement_of_the_notebooks_there_are() -> None:
+    recorded = {entry.id for entry in LEDGER}
+    text = "".join(path.read_text() for path in (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+    assert recorded == {name for name in claims.IDS if f'\\"{name}\\"' in text}
+    assert recorded
+
+
+@pytest.mark.parametrize("entry", LEDGER, ids=lambda entry: entry.id)
+def test_an_entry_names_a_notebook_that_records_it_and_a_test_that_exists(entry: Claim) -> None:
+    notebook = (ROOT / "notebooks" / entry.notebook).read_text()
+    assert f'\\"{entry.id}\\"' in notebook
+    assert f"{entry.id}: {entry.verdict}" in notebook  # as it was printed
+    file, _, name = entry.test.partition("::")
+    assert f"def {name}(" in (ROOT / file).read_text()
+    assert entry.evidence
+    assert entry.statement
+    assert entry.where
 
 
 def test_an_unknown_id_or_verdict_is_refused() -> None:

@@ -7,7 +7,10 @@ does not exist is absent.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -24,25 +27,83 @@ NOT_REPRODUCED = "not reproduced"
 OPEN = "cannot be settled"
 VERDICTS = (HOLDS, SILENT, OTHER_MECHANISM, REPAIRED, NOT_REPRODUCED, OPEN)
 
-IDS = (
-    "example-1",
-    *(f"lemma-{i}" for i in range(1, 9)),
-    "prop-1",
-    "prop-2",
-    "thm-1",
-    "thm-2",
-    "thm-3",
-    "stages-suffice",
-    "remark-tighter",
-    "remark-storage",
-    "remark-moments",
-    "sec6-moments",
-    "sec6-outperform-t",
-    "sec6-outperform-pareto",
-    "sec6-supbmm-smallest",
-    "abstract-matching",
-)
-"""Every statement that gets an entry, in the order of the table; lemmas as the paper compiles."""
+STATEMENTS = {
+    "example-1": (
+        "Section 3.1, Example 1",
+        "Of two estimates each can be the better one for an arm",
+    ),
+    "lemma-1": (
+        "Section 5.1, Lemma 1",
+        "A weighted sum of centred noise exceeds χ with probability at most 2s + s²",
+    ),
+    "lemma-2": (
+        "Section 5.1, Lemma 2",
+        "The noise moves a single estimate by more than αc with probability at most ¼",
+    ),
+    "lemma-3": (
+        "Section 5.2, Lemma 3",
+        "The sum of c over a stage's n rounds is at most 5√(d n ln n)",
+    ),
+    "lemma-4": ("Section 5.2, Lemma 4", "Given a stage's contexts, its payoffs are independent"),
+    "lemma-5": (
+        "Section 5.2, Lemma 5",
+        "With probability 1 − δS, in every round and stage all intervals hold, the best arm "
+        "survives, and what survives is within 2^{3−s} of it",
+    ),
+    "lemma-6": ("Section 5.2, Lemma 6", "A stage s of n rounds has n ≤ 5·2^s(1 + α)√(d n ln n)"),
+    "lemma-7": (
+        "Section 5.5, Lemma 7",
+        "On the K-armed instance every algorithm's regret is at least T^{1/(1+ε)}K^{ε/(1+ε)}/8",
+    ),
+    "lemma-8": (
+        "Section 5.6, Lemma 8",
+        "Making arm a the good one changes the mean of any f of the payoffs by no more than stated",
+    ),
+    "prop-1": (
+        "Section 3.1, Proposition 1",
+        "BMM's interval covers all arms with probability at least 1 − δ/T",
+    ),
+    "prop-2": (
+        "Section 3.1, Proposition 2",
+        "BTC's interval covers all arms with probability at least 1 − δ/T",
+    ),
+    "thm-1": ("Section 3.2, Theorem 1", "SupBMM's regret is at most the bound printed"),
+    "thm-2": ("Section 3.2, Theorem 2", "SupBTC's regret is at most the bound printed"),
+    "thm-3": (
+        "Section 4, Theorem 3",
+        "Some instance costs every algorithm at least (d−1)^{ε/(1+ε)}T^{1/(1+ε)}/32",
+    ),
+    "stages-suffice": ("Section 3.2, Algorithm 3", "An arm is found within S = ⌊ln T⌋ stages"),
+    "remark-tighter": (
+        "Section 3.1, remark after Proposition 1",
+        "For ε = 1 BMM's intervals are tighter than Chu et al.'s, whose α is O(√ln(TK))",
+    ),
+    "remark-storage": (
+        "Section 3.1, remark after Proposition 2",
+        "BTC only needs to store historical payoffs",
+    ),
+    "remark-moments": (
+        "Section 3.2, remark after Theorem 1",
+        "Lower central moments are bounded by powers of higher ones, so the bound for ε = 1 holds "
+        "for all higher moments too",
+    ),
+    "sec6-moments": ("Section 6", "The bounds on the moments of the two noises"),
+    "sec6-outperform-t": (
+        "Section 6",
+        "With Student's t noise the two algorithms outperform the rest",
+    ),
+    "sec6-outperform-pareto": (
+        "Section 6",
+        "With Pareto noise the two algorithms outperform the rest",
+    ),
+    "sec6-supbmm-smallest": ("Section 6", "SupBMM has the smallest regret"),
+    "abstract-matching": ("Abstract", "For ε = 1 the upper bound matches the lower one in d and T"),
+}
+"""Every statement that gets an entry: where it is and what it says, in the order of the table.
+
+Lemmas are numbered as the paper compiles."""
+
+IDS = tuple(STATEMENTS)
 
 CONFIDENCE = 0.99
 """Of every interval that a rule looks at, each side."""
@@ -62,6 +123,9 @@ class Claim:
     test: str  # the test of the rule or of the code it rests on
     evidence: dict[str, Any]  # the numbers that the rule looked at
     verdict: str  # one of VERDICTS
+
+    def __str__(self) -> str:
+        return f"{self.id}: {self.verdict}"
 
     def __post_init__(self) -> None:
         if self.id not in IDS:
@@ -103,6 +167,27 @@ def probability_at_most(cases: list[tuple[int, int]], allowed: float) -> str:
     return HOLDS if all(high <= allowed for _, high in bounds) else OPEN
 
 
+def all_of(verdicts: Sequence[str]) -> str:
+    """A statement with several parts: holds if each does; otherwise as its worst part.
+
+    Not reproduced comes before what cannot be settled.
+    """
+    if not verdicts or not set(verdicts) <= {HOLDS, NOT_REPRODUCED, OPEN}:
+        raise ValueError(f"parts must each hold, fail or stay open; got {list(verdicts)}")
+    return next((bad for bad in (NOT_REPRODUCED, OPEN) if bad in verdicts), HOLDS)
+
+
+def never_seen(cases: list[tuple[int, int]], allowed: float) -> str:
+    """A probability too small to see, each case (hits, trials).
+
+    Not reproduced if some case has more hits than such a probability would give but once in a
+    hundred; otherwise it holds as far as can be seen. The upper limits say how far that is.
+    """
+    if not cases:
+        raise ValueError("cases must hold at least one (hits, trials)")
+    return NOT_REPRODUCED if any(limits(*case)[0] > allowed for case in cases) else HOLDS
+
+
 def with_slack(verdict: str, *, matters: bool) -> str:
     """What holds but makes no difference at any scale in sight is said to be silent."""
     return SILENT if verdict == HOLDS and not matters else verdict
@@ -115,6 +200,16 @@ def repaired(*, as_printed: bool, as_repaired: bool) -> str:
     return REPAIRED if as_repaired else NOT_REPRODUCED
 
 
+def settle(
+    id: str, notebook: str, test: str, evidence: dict[str, Any], verdict: str, folder: str | Path
+) -> Claim:
+    """Enter what came of a statement, and return it."""
+    where, statement = STATEMENTS[id]
+    claim = Claim(id, where, statement, notebook, test, evidence, verdict)
+    record(claim, folder)
+    return claim
+
+
 def read(folder: str | Path) -> list[Claim]:
     """The ledger's entries, in order; none if there is no ledger yet."""
     path = Path(folder) / "claims.json"
@@ -125,9 +220,26 @@ def read(folder: str | Path) -> list[Claim]:
 
 def record(claim: Claim, folder: str | Path) -> None:
     """Enter a claim, in place of an earlier one of the same id; the same ledger, the same bytes."""
-    entries = {entry.id: entry for entry in read(folder)} | {claim.id: claim}
-    ordered = [asdict(entries[key]) for key in IDS if key in entries]
-    text = json.dumps(ordered, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     path = Path(folder) / "claims.json"
-    if not path.exists() or path.read_text(encoding="utf-8") != text:
-        write_whole(path, text, path.parent)
+    with _alone(path.parent):
+        entries = {entry.id: entry for entry in read(folder)} | {claim.id: claim}
+        ordered = [asdict(entries[key]) for key in IDS if key in entries]
+        text = json.dumps(ordered, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            write_whole(path, text, path.parent)
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Two notebooks that record at the same moment wait for each other, where locks exist."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -46,6 +46,7 @@ def execute(
             language="python",
             progress_bar=False,
             execution_timeout=seconds,
+            extra_arguments=["--IPKernelApp.log_level=ERROR"],  # not its words on encryption
         )
     except PapermillExecutionError as error:
         raise NotebookError(
@@ -65,10 +66,26 @@ def clean(path: Path) -> None:
         for key in VOLATILE:
             holder["metadata"].pop(key, None)
     notebook["metadata"].get("language_info", {}).pop("version", None)
+    for cell in notebook["cells"]:
+        if "outputs" in cell:
+            cell["outputs"] = _joined(cell["outputs"])
     path.write_text(
         json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n",
         encoding="utf-8",
     )
+
+
+def _joined(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Pieces of one stream put together: where printing was cut depends on the moment."""
+    joined: list[dict[str, Any]] = []
+    for output in outputs:
+        before = joined[-1] if joined else {}
+        if output["output_type"] == "stream" and before.get("name") == output["name"]:
+            text = "".join(before["text"]) + "".join(output["text"])
+            before["text"] = text.splitlines(keepends=True)
+        else:
+            joined.append(output)
+    return joined
 
 
 def execute_all(

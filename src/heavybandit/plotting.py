@@ -51,6 +51,84 @@ def look(policy: str) -> Look:
     return LOOKS.get(policy, OTHER)
 
 
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito's colours for what is not a policy, in a fixed order."""
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)))
+
+
+def panels(count: int = 1, *, size: tuple[float, float] = (7.0, 4.2), **shared: Any) -> Any:
+    """A figure and its axes side by side, without boxes; `shared` as in plt.subplots."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots(1, count, squeeze=False, **shared)[0]
+    for one in axes:
+        one.spines[["top", "right"]].set_visible(False)
+    return figure, (axes[0] if count == 1 else list(axes))
+
+
+def rows(
+    axes: Axes,
+    names: Sequence[str],
+    values: Sequence[float],
+    *,
+    spans: Sequence[tuple[float, float]] | None = None,
+    which: int = 0,
+    label: str | None = None,
+) -> None:
+    """A dot a row, the first row on top, with a bar over its span; `which` picks the identity."""
+    places = np.arange(len(names))
+    colour, marker = PALETTE[which], MARKERS[which]
+    if spans is not None:
+        axes.hlines(places, *np.transpose(spans), color=colour, linewidth=2.5, alpha=0.45)
+    axes.plot(values, places, marker, color=colour, markersize=4.5, linestyle="none", label=label)
+    axes.set_yticks(places, names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.grid(axis="x", linewidth=0.4, alpha=0.5)
+
+
+def style(which: int) -> dict[str, Any]:
+    """The identity of a line that is not a policy's: colour, marker and dashes."""
+    return {
+        "color": PALETTE[which],
+        "marker": MARKERS[which],
+        "linestyle": LINES[which],
+        "markersize": 4,
+    }
+
+
+def legend_above(axes: Axes) -> None:
+    """A legend over the axes, where it covers nothing."""
+    axes.legend(fontsize=8, ncols=2, frameon=False, loc="lower center", bbox_to_anchor=(0.4, 1.0))
+
+
+def rule(axes: Axes, x: float, text: str) -> None:
+    """A vertical line that says what it stands for."""
+    axes.axvline(x, color="#000000", linewidth=1.0)
+    axes.annotate(
+        text,
+        (x, 1.0),
+        xycoords=("data", "axes fraction"),
+        xytext=(0, 3),
+        textcoords="offset points",
+        ha="center",
+        va="bottom",
+        fontsize=8,
+    )
+
+
+def show(figure: Figure, name: str, alt: str, folder: str | Path) -> None:
+    """Write a notebook's figure as PNG and SVG and show it, with words for who cannot see it."""
+    from IPython.display import Image, display
+
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    for suffix in (".png", ".svg"):
+        save(figure, target / f"{name}{suffix}")
+    display(Image(filename=str(target / f"{name}.png"), alt=alt, width=760))
+
+
 def regret_figure(runs: Sequence[Sequence[Run]], title: str) -> Figure:
     """Pseudo-regret against plays: for each policy the median over seeds, and their range."""
     from matplotlib.figure import Figure

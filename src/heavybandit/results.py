@@ -16,6 +16,7 @@ import csv
 import hashlib
 import io
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -32,11 +33,12 @@ from .experiments import (
     Recipe,
     RunSpec,
     Spec,
+    by_name,
     canonical,
     digest,
 )
 from .store import Store, StoreError, sweep_up, write_whole
-from .sweep import run_group
+from .sweep import run_group, sweep
 
 COUNTS = (
     "estimates",
@@ -291,6 +293,14 @@ def load(name: str, folder: str | Path) -> tuple[list[dict[str, str]], list[dict
     return rows[0], rows[1]
 
 
+def ensure(name: str, folder: str | Path, store: str | Path = "build/store") -> None:
+    """Do what is missing of an experiment, if its results are not in a folder or are not whole."""
+    if check_files(name, folder):
+        experiment, kept = by_name(name), Store(store)
+        sweep(experiment, kept, workers=os.cpu_count() or 1)
+        consolidate(experiment, kept, folder)
+
+
 def check_files(name: str, folder: str | Path) -> list[str]:
     """What is wrong with an experiment's files, without simulating anything."""
     folder = Path(folder)
@@ -394,9 +404,16 @@ def _tables(
 
 
 def differences(made: str | Path, committed: str | Path) -> list[str]:
-    """Which result files of two folders differ; the sidecars' versions are named, not compared."""
+    """Which result files and ledgers of two folders differ; versions in sidecars are not compared.
+
+    A ledger counts only if both folders have one: it is made by notebooks, not by sweeps.
+    """
     found = []
     ours, theirs = Path(made), Path(committed)
+    ledgers = [folder / "claims.json" for folder in (ours, theirs)]
+    if all(ledger.exists() for ledger in ledgers):
+        read = [ledger.read_bytes() for ledger in ledgers]
+        found += ["claims.json differs"] if read[0] != read[1] else []
     for name in sorted(set(consolidated(ours)) | set(consolidated(theirs))):
         for kind in ("runs.csv", "curves.csv"):
             a, b = ours / f"{name}.{kind}", theirs / f"{name}.{kind}"

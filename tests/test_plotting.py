@@ -1,0 +1,72 @@
+"""Figures: the same bytes each time, words beside the picture, an identity a policy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from IPython import display as ipython
+from matplotlib.colors import to_rgba
+
+from heavybandit import plotting
+from heavybandit.experiments import POLICIES
+
+
+def drawn() -> Any:
+    figure, axes = plotting.panels()
+    plotting.rows(axes, ["a", "b"], [1.0, 10.0], spans=[(0.5, 2.0), (5.0, 20.0)], label="x")
+    plotting.rule(axes, 3.0, "three")
+    return figure
+
+
+def test_every_policy_looks_like_no_other() -> None:
+    assert set(plotting.LOOKS) == set(POLICIES)
+    assert len(set(plotting.LOOKS.values())) == len(plotting.LOOKS)
+
+
+def test_the_same_figure_gives_the_same_bytes(tmp_path: Path) -> None:
+    for suffix in (".png", ".svg", ".pdf"):
+        plotting.save(drawn(), tmp_path / f"once{suffix}")
+        plotting.save(drawn(), tmp_path / f"twice{suffix}")
+        once = (tmp_path / f"once{suffix}").read_bytes()
+        assert once == (tmp_path / f"twice{suffix}").read_bytes()
+
+
+def test_showing_writes_both_kinds_and_carries_the_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr(ipython, "display", shown.append)
+    plotting.show(drawn(), "one", "two dots and a line", tmp_path / "new")
+    assert sorted(p.name for p in (tmp_path / "new").iterdir()) == ["one.png", "one.svg"]
+    data, metadata = shown[0]._repr_png_()
+    assert metadata["alt"] == "two dots and a line"
+    assert data
+
+
+def test_rows_stand_from_top_to_bottom_with_their_spans() -> None:
+    (axes,) = drawn().axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b"]
+    bottom, top = axes.get_ylim()
+    assert bottom > top  # so that the first row is on top
+    (dots,) = [line for line in axes.lines if line.get_label() == "x"]
+    assert list(dots.get_xdata()) == [1.0, 10.0]
+    assert to_rgba(dots.get_color()) == to_rgba(plotting.PALETTE[0])
+    (bars,) = axes.collections
+    assert np.allclose([s[:, 0] for s in bars.get_segments()], [(0.5, 2.0), (5.0, 20.0)])
+
+
+def test_a_rule_stands_where_it_should_and_says_what_it_is() -> None:
+    (axes,) = drawn().axes
+    (line,) = [line for line in axes.lines if line.get_label() != "x"]
+    assert list(line.get_xdata()) == [3.0, 3.0]
+    assert [text.get_text() for text in axes.texts] == ["three"]
+
+
+def test_several_panels_come_side_by_side_and_one_comes_alone() -> None:
+    figure, (left, right) = plotting.panels(2, sharey=True)
+    assert left.get_position().x1 <= right.get_position().x0
+    assert left.get_shared_y_axes().joined(left, right)
+    assert plotting.panels()[1].figure is not figure

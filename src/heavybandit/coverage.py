@@ -17,7 +17,7 @@ import numpy as np
 
 from . import instances, paper, theory
 from .noise import Noise
-from .policy import CONTEXT_STREAM, NOISE_STREAM, TIE, Floats, stream, whole
+from .policy import CONTEXT_STREAM, NOISE_STREAM, TIE, Floats, one_of, stream, whole
 
 DESIGN_SEED = 2020
 """Designs are drawn from this seed, once and for all; the seeds of repetitions are others."""
@@ -80,6 +80,7 @@ def line_design(rounds: int = 200, dim: int = 10) -> Design:
     is known best and half in the one that is not known at all, where all that the ridge can do is
     to answer 0.
     """
+    whole("rounds", rounds, 1)
     rng = stream(DESIGN_SEED, CONTEXT_STREAM)
     drawn = rng.standard_normal((rounds + 10, dim)) * 0.1 ** np.arange(dim)
     drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
@@ -151,6 +152,7 @@ def repeat(
     single     histogram of |noise|/c of single estimates of the first arm
     ridge      histogram of the largest |error|/c of ridge regression
     """
+    one_of("estimator", estimator, ESTIMATORS)
     V, X = design.V, design.X
     n, K = len(V), len(X)
     one_each = estimator == "BTC"

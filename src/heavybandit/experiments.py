@@ -21,7 +21,7 @@ import numba
 import numpy as np
 
 from . import coverage, engine, instances, noise, theory
-from .policy import one_of
+from .policy import one_of, whole
 
 ENGINE_VERSION = 1
 """Raised whenever a change makes any run come out differently; stored runs name theirs."""
@@ -320,6 +320,7 @@ class CoverageSpec(Spec):
 
     def __post_init__(self) -> None:
         one_of("estimator", self.estimator, coverage.ESTIMATORS)
+        whole("plays", self.case.plays, 0)
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, engine version included."""
@@ -327,9 +328,9 @@ class CoverageSpec(Spec):
             "estimator": self.estimator,
             "design": spelled_out(self.case.design, coverage.DESIGNS),
             "noise": spelled_out(self.case.noise, NOISES),
-            "eps": self.case.eps,
+            "eps": float(self.case.eps),
             "horizon": self.case.horizon,
-            "delta": self.case.delta,
+            "delta": float(self.case.delta),
             "plays": self.plays_a_round,
             "reps": self.reps,
             "seed": self.seed,

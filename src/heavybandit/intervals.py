@@ -90,7 +90,7 @@ class Covered:
         one does was counted; the binomial tail and the union over arms and sides are exact.
         """
         side = claims.limits(*self.worst_side())[1]
-        return 2 * self.arms * median_errs(side, self.plays)
+        return min(1.0, 2 * self.arms * median_errs(side, self.plays))
 
 
 def median_errs(bad: float, plays: int) -> float:
@@ -102,6 +102,8 @@ def plays_enough(bad: float, failure: float) -> int:
     """The fewest plays, an odd number, with which the median errs with at most this probability."""
     if not 0 <= bad < 0.5:
         raise ValueError(f"bad is {bad}, but must be in [0, 0.5) for more plays to help")
+    if not failure > 0:
+        raise ValueError(f"failure is {failure}, but must be positive")
     plays = 1
     while median_errs(bad, plays) > failure:
         plays += 2

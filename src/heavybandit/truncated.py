@@ -65,8 +65,10 @@ def _(noise: StudentT, mean: Floats, limit: Floats) -> tuple[Floats, Floats]:
 
 
 def _pareto_partial(k: int, low: Floats, high: Floats, s: float, x_m: float) -> Floats:
-    """E[P^k; low ≤ P ≤ high] for the density s x_m^s / x^{s+1} on x ≥ x_m, k ≠ s."""
+    """E[P^k; low ≤ P ≤ high] for the density s x_m^s / x^{s+1} on x ≥ x_m."""
     a, b = np.maximum(low, x_m), np.maximum(high, x_m)
+    if k == s:
+        return np.asarray(s * x_m**s * np.log(b / a))
     return np.asarray(s * x_m**s * (b ** (k - s) - a ** (k - s)) / (k - s))
 
 
@@ -117,10 +119,12 @@ def bias_and_variance(design: Design, noise: Noise, eps: float) -> tuple[Floats,
     beta = design.beta()
     h = np.linalg.norm(beta, ord=1 + eps, axis=1)
     v = design.raw_moment(noise, eps)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         limit = h[:, None] / np.abs(beta)  # a payoff above this is dropped
-    limit = np.minimum(limit, np.finfo(float).max ** 0.25)  # a weight of 0 drops nothing
+    never = np.finfo(float).max ** 0.25
+    limit = np.where(beta == 0, never, np.minimum(limit, never))  # a weight of 0 drops nothing
     means = np.broadcast_to(design.means, beta.shape)
     first, second = truncated_moments(noise, means, limit)
-    bias = np.abs(np.sum(beta * (first - means), axis=1))
-    return bias / (v * h), np.sum(beta**2 * second, axis=1) / (v * h**2)
+    bias = np.abs(np.sum(beta * (first - means - noise.mean), axis=1))
+    scale = np.where(h > 0, h, 1.0)  # an arm of which the history says nothing has neither
+    return bias / (v * scale), np.sum(beta**2 * second, axis=1) / (v * scale**2)

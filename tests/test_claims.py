@@ -102,6 +102,41 @@ def test_the_ledger_keeps_the_papers_order_and_replaces_by_id(tmp_path: Path) ->
     assert [list(e) for e in json.loads((tmp_path / "claims.json").read_text())] == [keys, keys]
 
 
+def test_settling_enters_the_statement_with_its_place_and_returns_the_entry(tmp_path: Path) -> None:
+    settled = claims.settle(
+        "lemma-2", "01_x.ipynb", "tests/test_claims.py", {"n": 3}, claims.OPEN, tmp_path
+    )
+    assert settled == Claim(
+        "lemma-2",
+        "Section 5.1, Lemma 2",
+        "The noise moves a single estimate by more than αc with probability at most ¼",
+        "01_x.ipynb",
+        "tests/test_claims.py",
+        {"n": 3},
+        claims.OPEN,
+    )
+    assert claims.read(tmp_path) == [settled]
+    again = claims.settle("lemma-2", "02_x.ipynb", "", {"n": 4}, claims.HOLDS, tmp_path)
+    assert claims.read(tmp_path) == [again]
+
+
+def test_settled_statements_stand_in_the_order_in_which_they_are_listed(tmp_path: Path) -> None:
+    assert tuple(claims.STATEMENTS) == claims.IDS
+    for id in reversed(claims.IDS):
+        claims.settle(id, "01_x.ipynb", "", {}, claims.HOLDS, tmp_path)
+    found = claims.read(tmp_path)
+    assert [entry.id for entry in found] == list(claims.STATEMENTS)
+    assert {entry.id: (entry.where, entry.statement) for entry in found} == claims.STATEMENTS
+    assert len(set(claims.STATEMENTS.values())) == len(claims.IDS)
+
+
+@pytest.mark.parametrize(("id", "verdict"), [("lemma-9", claims.HOLDS), ("lemma-1", "true")])
+def test_what_cannot_be_settled_is_not_entered(id: str, verdict: str, tmp_path: Path) -> None:
+    with pytest.raises((KeyError, ValueError), match=r"lemma-9|verdict must be one of"):
+        claims.settle(id, "01_x.ipynb", "", {}, verdict, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 def test_recording_again_changes_no_byte(tmp_path: Path) -> None:
     claims.record(claim(), tmp_path)
     before = (tmp_path / "claims.json").stat().st_mtime_ns
@@ -111,7 +146,7 @@ def test_recording_again_changes_no_byte(tmp_path: Path) -> None:
 
 def test_claims_recorded_at_the_same_moment_are_all_kept(tmp_path: Path) -> None:
     """Notebooks are executed side by side, and each adds to the same file."""
-    ids = [f"lemma-{i}" for i in range(1, 9)]
+    ids = [f"lemma-{i}" for i in range(1, 4)]
     script = (
         "import sys; from heavybandit.claims import Claim, HOLDS, record\n"
         "for _ in range(20):\n"

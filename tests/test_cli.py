@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 import heavybandit as hb
 from heavybandit import cli, progress, store
+from heavybandit.claims import HOLDS, NOT_REPRODUCED, settle
 from heavybandit.cli import main
 from heavybandit.experiments import EXPERIMENTS, NOISES, POLICIES, WORLDS, Experiment, recipe
 from heavybandit.progress import Progress
@@ -419,15 +420,15 @@ def test_claims_that_cannot_be_read_are_told_in_one_sentence(
 
 
 def test_claims_are_shown_with_verdict_and_place(tiny: Path, capsys: Capsys) -> None:
-    claims = [
-        {"id": "prop1", "verdict": "holds", "where": "Proposition 1", "evidence": {}},
-        {"id": "theorem-2", "verdict": "not reproduced", "where": "Theorem 2"},
-    ]
     (tiny / "data").mkdir()
-    (tiny / "data" / "claims.json").write_text(json.dumps(claims))
+    settle("prop-1", "a", "b", {}, HOLDS, "data")
+    settle("thm-2", "a", "b", {}, NOT_REPRODUCED, "data")
     assert main(["claims"]) == 0
     rows = [re.split(r" {2,}", row) for row in capsys.readouterr().out.splitlines()]
-    assert rows == [[c["id"], c["verdict"], c["where"]] for c in claims]
+    assert rows == [
+        ["prop-1", "holds", "Section 3.1, Proposition 1"],
+        ["thm-2", "not reproduced", "Section 3.2, Theorem 2"],
+    ]
 
 
 @pytest.mark.usefixtures("tiny")

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heavybandit import coverage, instances, noise, results
+from heavybandit import coverage, experiments, instances, noise, results
 from heavybandit.coverage import BINS, DESIGNS, FLOOR, Design, Widths, histogram, repeat, widths
 from heavybandit.experiments import EXPERIMENTS, Case, Coverage, CoverageSpec, digest, recipe
 from heavybandit.policy import CONTEXT_STREAM, NOISE_STREAM, TIE, Floats, stream
@@ -188,6 +188,13 @@ def bin_of(value: float) -> int:
     return k
 
 
+def salted(seed: int, salt: int | None) -> np.random.Generator:
+    """The noise of a seed, or what a salt makes of it."""
+    if salt is None:
+        return stream(seed, NOISE_STREAM)
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(NOISE_STREAM, salt)))
+
+
 def recount(
     design: Design,
     law: noise.Noise,
@@ -197,6 +204,7 @@ def recount(
     plays: int,
     reps: int,
     seed: int,
+    salt: int | None = None,
 ) -> dict[str, Any]:
     """What `repeat` counts, a repetition, an arm and a play at a time, as the paper has it."""
     V, X, theta = design.V, design.X, design.theta
@@ -208,12 +216,12 @@ def recount(
     counts: Counter[str] = Counter()
     high, low = [0] * K, [0] * K
     bins: dict[str, list[int]] = {"largest": [], "single": [], "ridge": []}
-    rng = stream(seed, NOISE_STREAM)
+    rng = salted(seed, salt)
     for _ in range(reps):
         Y: list[Floats] = []
         for i in range(n):  # payoffs come a round after the other, all plays of a round together
             Y.append(law.payoffs(float(V[i] @ theta), law.draw(rng, plays)))
-        off, moved, ridge = [], [], []
+        off, moved, ridge, outside = [], [], [], []
         for a in range(K):
             truth = float(X[a] @ theta)
             bias = sum(beta[a][i] * float(V[i] @ theta) for i in range(n)) - truth
@@ -230,6 +238,7 @@ def recount(
             moved.append(abs(r_hat - (truth + bias)) / c[a])
             pooled = sum(X[a] @ A_all_inv @ V[i] * Y[i][j] for i in range(n) for j in range(plays))
             ridge.append(abs(pooled - truth) / math.sqrt(X[a] @ A_all_inv @ X[a]))
+            outside.append(abs(pooled - truth) > (factor.alpha + 1) * c[a])
             for estimate in estimates:
                 single = (estimate - (truth + bias)) / c[a]
                 high[a] += single > factor.alpha
@@ -241,9 +250,10 @@ def recount(
         counts["tenth"] += max(off) > factor.tenth + 1
         counts["bounded"] += max(ridge) > factor.bounded + 1
         counts["scaled"] += max(ridge) > factor.scaled + 1
+        counts["as_wide"] += any(outside)
         bins["largest"].append(bin_of(max(off)))
         bins["ridge"].append(bin_of(max(ridge)))
-    names = ("misses", "noise", "tenth", "bounded", "scaled", "truncated")
+    names = ("misses", "noise", "tenth", "bounded", "scaled", "as_wide", "truncated")
     return {
         **{name: counts[name] for name in names},
         "high": high,
@@ -267,7 +277,7 @@ def test_repetitions_count_what_a_literal_recount_does(
     assert found.pop("alpha") == 0.5
     assert found == wanted
     # the recount is worth something: nothing that is counted happens always or never
-    for name in ("misses", "noise", "tenth", "bounded", "scaled"):
+    for name in ("misses", "noise", "tenth", "bounded", "scaled", "as_wide"):
         assert 0 < wanted[name] < reps, name
     assert len({wanted[name] for name in ("misses", "noise", "tenth")}) == 3
     assert wanted["bounded"] != wanted["scaled"]
@@ -293,6 +303,57 @@ def test_repetitions_use_the_printed_widths_with_the_exact_moment(
         assert 0 < found["scaled"] < found["bounded"]
 
 
+def test_ridge_regression_is_held_to_the_half_widths_of_the_algorithm_by_hand(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """n = 8, payoffs of 20 once in 20: k of them make ridge's estimate 20k/(1 + 8·plays), for 1.
+
+    α + 1 = 3.5 and c = ⅓ make the half-width 7/6. One play: 20k/9 − 1 exceeds it from k = 1 on.
+    Three: 4k/5 − 1 does from k = 3 on; with its own c = ⅕ the 1 of k = 0 would exceed 7/10.
+    """
+    monkeypatch.setattr(coverage, "widths", lambda *_: Widths(2.5, 9.0, 9.0, 9.0))
+    law, reps = noise.TwoPointPayoff(1 / 20), 80
+    for plays, enough in ((1, 1), (3, 3)):
+        found = repeat(coverage.same_design(8), law, "BMM", 1.0, 99, 0.1, plays, reps, seed=6)
+        draws = stream(6, NOISE_STREAM).random((reps, 8 * plays))
+        hits = np.count_nonzero(draws < 1 / 20, axis=1)
+        assert found["as_wide"] == np.count_nonzero(hits >= enough)
+        assert 0 < found["as_wide"] < np.count_nonzero(hits >= enough - 1)
+
+
+def test_one_arm_outside_its_own_half_width_is_enough() -> None:
+    """With the printed widths and a noise that strikes rarely, against the literal recount."""
+    law, reps = noise.Extremal.for_moment(1.0, 1 / 150, 1.0), 400
+    found = repeat(SMALL, law, "BMM", 1.0, 6, 0.9, 2, reps, seed=1)
+    factor = widths(SMALL, "BMM", 1.0, 1.0, 6, 0.9)
+    wanted = recount(SMALL, law, "BMM", 1.0, factor, 2, reps, seed=1)
+    assert found["as_wide"] == wanted["as_wide"]
+    assert 0 < found["as_wide"] < reps / 4
+
+
+@pytest.mark.parametrize("salt", [None, 0, 1, 2**32 - 1])
+@pytest.mark.parametrize("estimator", ["BMM", "BTC"])
+def test_a_salt_is_another_stream_of_the_same_seed(
+    estimator: str, salt: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    factor, law = Widths(alpha=0.5, tenth=0.2, bounded=0.3, scaled=0.7), noise.StudentT(3.0)
+    monkeypatch.setattr(coverage, "widths", lambda *_: factor)
+    found = repeat(SMALL, law, estimator, 1.0, 100, 0.1, 2, 20, seed=3, salt=salt)
+    for name in ("v", "alpha"):
+        del found[name]
+    assert found == recount(SMALL, law, estimator, 1.0, factor, 2, 20, seed=3, salt=salt)
+
+
+def test_no_two_salts_and_no_two_seeds_have_the_same_noise() -> None:
+    def counted(seed: int, salt: int | None) -> str:
+        found = repeat(SMALL, noise.StudentT(3.0), "BMM", 1.0, 100, 0.1, 2, 20, seed, salt)
+        return str(found["histograms"])
+
+    pairs = [(seed, salt) for seed in (0, 1) for salt in (None, 0, 1, 7)]
+    assert len({counted(*pair) for pair in pairs}) == len(pairs)
+    assert counted(1, 7) == counted(1, 7)
+
+
 @pytest.mark.parametrize("estimator", ["BMM", "BTC"])
 def test_repetitions_depend_on_the_seed_and_on_nothing_else(estimator: str) -> None:
     def counted(seed: int) -> dict[str, Any]:
@@ -307,7 +368,7 @@ def test_repetitions_depend_on_the_seed_and_on_nothing_else(estimator: str) -> N
 @pytest.mark.parametrize("plays", [1, 4])
 def test_repetitions_report_every_play_as_they_go(plays: int) -> None:
     reported: list[int] = []
-    repeat(SMALL, noise.Gaussian(), "BMM", 1.0, 100, 0.1, plays, 7, 0, reported.append)
+    repeat(SMALL, noise.Gaussian(), "BMM", 1.0, 100, 0.1, plays, 7, 0, report=reported.append)
     assert reported == [5 * plays] * 7
 
 
@@ -333,7 +394,7 @@ def test_without_any_noise_the_ridges_bias_is_all_that_is_left() -> None:
     # γ = 1: every payoff is 1. The estimate is n/(n+1), the error 1/9 = c/3, in bin ⌈−9.5⌉ = −9.
     found = repeat(coverage.same_design(8), noise.TwoPointPayoff(1.0), "BTC", 1.0, 99, 0.1, 1, 6, 0)
     assert found["histograms"] == {"largest": [(-9, 6)], "single": [(FLOOR, 6)], "ridge": [(-9, 6)]}
-    for name in ("misses", "noise", "tenth", "bounded", "scaled", "truncated"):
+    for name in ("misses", "noise", "tenth", "bounded", "scaled", "as_wide", "truncated"):
         assert found[name] == 0
     assert (found["high"], found["low"]) == ([0], [0])
 
@@ -422,6 +483,43 @@ def test_every_field_is_part_of_a_runs_identity() -> None:
     given_plays = CoverageSpec("BMM", dataclasses.replace(SECTION6, plays=7), 10, 4)
     changed = [change(given_plays).key for change in CHANGES.values()]
     assert len({given_plays.key, *changed}) == 1 + len(CHANGES)
+
+
+def test_a_run_names_how_it_was_counted_and_not_the_engine_that_it_does_not_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert SPEC.as_json()["counting"] == coverage.COUNTING
+    assert "engine" not in SPEC.as_json()
+    key, salt = SPEC.key, SPEC.salt
+    monkeypatch.setattr(experiments, "ENGINE_VERSION", experiments.ENGINE_VERSION + 1)
+    assert (SPEC.key, SPEC.salt) == (key, salt)
+    monkeypatch.setattr(coverage, "COUNTING", coverage.COUNTING + 1)
+    assert SPEC.key != key
+
+
+def test_every_case_has_a_salt_of_its_own_that_its_seeds_and_repetitions_share() -> None:
+    given_plays = CoverageSpec("BMM", dataclasses.replace(SECTION6, plays=7), 10, 4)
+    salts = {field: change(given_plays).salt for field, change in CHANGES.items()}
+    assert {field for field, salt in salts.items() if salt == given_plays.salt} == {"reps", "seed"}
+    assert len(set(salts.values())) == len(CHANGES) - 1
+    assert all(0 <= salt < 2**32 for salt in salts.values())
+
+
+def test_a_salt_is_the_first_eight_digits_of_the_cases_checksum() -> None:
+    written_out = (
+        f'{{"counting":{coverage.COUNTING},"delta":0.01,'
+        '"design":{"name":"section6","params":{"rounds":5.0}},"eps":1.0,"estimator":"BTC",'
+        '"horizon":10000,"noise":{"name":"StudentT","params":{"df":3.0,"scale":1.0}},"plays":1}'
+    )
+    checksum = hashlib.sha256(written_out.encode()).hexdigest()
+    assert CoverageSpec("BTC", SECTION6, 10, 4).salt == int(checksum[:8], 16)
+
+
+@pytest.mark.parametrize("name", ["prop1", "prop2"])
+def test_no_two_cases_of_an_experiment_draw_the_same_noise(name: str) -> None:
+    salts = {run.case: run.salt for run in experiments.EXPERIMENTS[name].runs()}  # type: ignore[union-attr]
+    assert len(salts) > 50
+    assert len(set(salts.values())) == len(salts)
 
 
 def test_what_is_said_and_what_goes_without_saying_are_the_same_run() -> None:
@@ -575,7 +673,7 @@ def test_every_line_says_what_repeat_does(data: Path) -> None:
         design = coverage.section6_design(5) if first else coverage.same_design(50)
         law = noise.StudentT(3.0) if first else noise.SymmetricPareto(1.6)
         eps, T, plays = (1.0, 6, run.plays_a_round) if first else (0.5, 51, 3)
-        found = repeat(design, law, run.estimator, eps, T, 0.9, plays, 8, run.seed)
+        found = repeat(design, law, run.estimator, eps, T, 0.9, plays, 8, run.seed, run.salt)
         assert row == {
             "run": str(i),
             "estimator": run.estimator,

@@ -68,7 +68,7 @@ values = plain | flat_recipes
 settings_of = st.dictionaries(words, values, max_size=4)
 recipes = st.builds(lambda name, params: recipe(name, **params), words, settings_of)
 counts = st.integers(0, 10**6)
-specs = st.builds(RunSpec, recipes, recipes, counts, counts, counts)
+specs = st.builds(RunSpec, recipes, recipes, counts, counts, counts, st.booleans())
 
 
 @given(words, settings_of, st.randoms(use_true_random=False))
@@ -106,6 +106,57 @@ def test_a_runs_key_is_the_checksum_of_its_description() -> None:
         '"noise":{"name":"Gaussian","params":{"scale":0.5}}}}}'
     )
     assert spec.key == hashlib.sha256(written_out.encode()).hexdigest()
+
+
+def test_an_audit_is_part_of_the_key_and_its_absence_is_not() -> None:
+    plain = RunSpec(
+        recipe("symmetric", noise=recipe("Gaussian", scale=0.5)), recipe("Uniform"), 300, 7, 5
+    )
+    audited = replace(plain, audit=True)
+    written_out = (
+        f'{{"audit":true,"checkpoints":5,"engine":{ENGINE_VERSION},"horizon":300,'
+        '"policy":{"name":"Uniform","params":{}},"seed":7,"world":{"name":"symmetric",'
+        '"params":{"dim":10.0,"n_arms":20.0,'
+        '"noise":{"name":"Gaussian","params":{"scale":0.5}}}}}'
+    )
+    assert audited.key == hashlib.sha256(written_out.encode()).hexdigest()
+    assert "audit" not in plain.as_json()
+    assert replace(audited, audit=False).key == plain.key != audited.key
+    assert replace(audited, audit=False).group == plain.group != audited.group
+
+
+def test_an_audit_of_an_experiment_is_an_audit_of_all_its_runs() -> None:
+    plain = replace(SMALL, policies=(recipe("SupBTC", v=2.0), recipe("SupBMM", v=1.0)))
+    audited = replace(plain, audit=True)
+    assert {run.audit for run in audited.runs()} == {True}
+    assert {run.audit for run in plain.runs()} == {False}
+    assert [replace(run, audit=False) for run in audited.runs()] == plain.runs()
+    assert not {run.key for run in audited.runs()} & {run.key for run in plain.runs()}
+    assert "audit" not in plain.as_json()
+    assert audited.as_json() == {**plain.as_json(), "audit": True}
+
+
+def test_an_audited_run_has_the_regret_of_the_other_and_counts_more() -> None:
+    spec = RunSpec(
+        recipe("symmetric", noise="student-t", n_arms=3, dim=2),
+        recipe("SupBTC", v=4.0, width_scale=0.02),
+        300,
+        7,
+        5,
+    )
+    plain, audited = (run_group([replace(spec, audit=audit)])[0] for audit in (False, True))
+    assert (plain["regret"], plain["curve"]) == (audited["regret"], audited["curve"])
+    more = set(audited["diagnostics"]) - set(plain["diagnostics"])
+    assert more == {"sum_c", "best_lost", "far_arms"}
+    assert plain["diagnostics"]["intervals"] < audited["diagnostics"]["intervals"]
+
+
+def test_the_experiments_that_audit_are_those_that_say_so() -> None:
+    audits = {
+        name for name, one in EXPERIMENTS.items() if isinstance(one, Experiment) and one.audit
+    }
+    assert audits == {name for name in EXPERIMENTS if name.startswith("audit_")}
+    assert audits
 
 
 def test_defaults_and_named_noises_are_part_of_the_key() -> None:
@@ -161,11 +212,12 @@ def test_a_change_of_any_single_field_or_parameter_changes_the_key(
 ) -> None:
     field = data.draw(st.sampled_from([f.name for f in dataclasses.fields(RunSpec)]))
     old = getattr(spec, field)
-    new = (
-        altered(data.draw, old)
-        if isinstance(old, Recipe)
-        else data.draw(counts.filter(lambda n: n != old))
-    )
+    if isinstance(old, Recipe):
+        new: Any = altered(data.draw, old)
+    elif isinstance(old, bool):
+        new = not old
+    else:
+        new = data.draw(counts.filter(lambda n: n != old))
     assert dataclasses.replace(spec, **{field: new}).key != spec.key
 
 
@@ -381,3 +433,9 @@ def test_known_runs_come_out_as_recorded_for_this_engine_version(
         f"ENGINE_VERSION is {ENGINE_VERSION} and these numbers are those of {RECORDED_FOR}; "
         "they did not change, so either take it back or set RECORDED_FOR."
     )
+
+
+def test_only_policies_with_stages_are_audited() -> None:
+    worlds, policies = (recipe("section6"),), (recipe("SupBTC", v=4.0), recipe("Uniform"))
+    with pytest.raises(ValueError, match="policies with stages"):
+        Experiment("x", "", worlds, policies, (300,), 1, audit=True)

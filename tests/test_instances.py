@@ -122,7 +122,7 @@ def test_the_printed_pareto_noise_is_not_centred_and_the_other_is() -> None:
 def test_worlds_are_told_apart_by_name() -> None:
     noises = ("student-t", "pareto", "pareto-centred")
     made = [make(n) for make in (hb.section6, hb.misaligned, hb.symmetric) for n in noises]
-    made += [hb.lower_bound(40, 9, 4, 1.0, gamma_from=g) for g in ("horizon", "stage")]
+    made += [hb.lower_bound(40, 9, 4, 1.0, gamma_from=g) for g in ("horizon", "stage", "capped")]
     assert len({world.name for world in made}) == len(made)
 
 
@@ -143,7 +143,7 @@ def test_the_stream_of_contexts_does_not_depend_on_the_blocks(
 
 GRID = [(9, 4, 1.0), (13, 4, 0.5), (31, 5, 0.25), (12, 4, 1.0), (9, 8, 0.7)]
 by_size = pytest.mark.parametrize(("dim", "n_arms", "eps"), GRID)
-by_gamma = pytest.mark.parametrize("gamma_from", ["horizon", "stage"])
+by_gamma = pytest.mark.parametrize("gamma_from", ["horizon", "stage", "capped"])
 
 
 @by_size
@@ -151,11 +151,16 @@ by_gamma = pytest.mark.parametrize("gamma_from", ["horizon", "stage"])
 def test_in_each_stage_one_arm_pays_twice_what_the_others_pay(
     dim: int, n_arms: int, eps: float, gamma_from: str
 ) -> None:
-    """γ^ε and 2γ^ε, with γ = (K/(T+2K))^{1/(1+ε)} and T = 100 or the ⌊100/S⌋ plays of a stage."""
+    """γ^ε and 2γ^ε, with γ = (K/(T+2K))^{1/(1+ε)} and T = 100 or the ⌊100/S⌋ plays of a stage.
+
+    Capped, γ is no larger than what makes 2(S+1)γ^{2ε}, the square of ‖θ*‖, equal to 1.
+    """
     world = hb.lower_bound(100, dim, n_arms, eps, gamma_from=gamma_from)
     S = (dim - 1) // n_arms
     length = 100 if gamma_from == "horizon" else 100 // S
     gamma = (n_arms / (length + 2 * n_arms)) ** (1 / (1 + eps))
+    if gamma_from == "capped":
+        gamma = min(gamma, (1 / (2 * (S + 1))) ** (1 / (2 * eps)))
     assert world.n_stages == S
     assert world.gamma == pytest.approx(gamma, rel=1e-14)
     for seed in range(5):
@@ -262,6 +267,38 @@ def test_the_printed_condition_does_not_keep_theta_short_with_gamma_from_the_sta
     assert hb.lower_bound(18, 9, 4, 1.0, gamma_from="stage").theta_norm ** 2 == pytest.approx(
         24 / 17
     )
+
+
+@pytest.mark.parametrize("eps", [1.0, 0.8, 0.5, 0.3, 0.1])
+def test_a_capped_gamma_is_the_stages_where_the_norm_allows_it_and_else_makes_it_one(
+    eps: float,
+) -> None:
+    seen = set()
+    for n_arms in (1, 4, 7, 20):
+        for dim in range(n_arms + 1, 6 * n_arms + 2, max(1, n_arms // 3)):
+            for T in (dim, 3 * dim, 20 * dim, 1000 * dim, 10**9):
+                stage, capped = (
+                    hb.lower_bound(T, dim, n_arms, eps, gamma_from=g) for g in ("stage", "capped")
+                )
+                assert capped.gamma <= stage.gamma
+                assert capped.theta_norm <= 1 + 1e-14
+                if stage.theta_norm <= 1:
+                    assert capped.gamma == stage.gamma
+                else:
+                    assert capped.theta_norm == pytest.approx(1, abs=1e-14)
+                    norm = np.linalg.norm(capped.theta_star(0))
+                    assert norm == pytest.approx(1, abs=1e-14)
+                seen.add(stage.theta_norm <= 1)
+    assert seen == {True, False}
+
+
+def test_a_capped_gamma_by_hand() -> None:
+    """d = 9, K = 4, ε = 1: S = 2 and the cap is 1/√6. T = 18: γ² = 4/17 is above 1/6. T = 32:
+    stages of 16, γ² = 4/24 is the cap itself. T = 64: γ² = 4/40 is below it."""
+    for T, squared in ((18, 1 / 6), (32, 1 / 6), (64, 1 / 10)):
+        world = hb.lower_bound(T, 9, 4, 1.0, gamma_from="capped")
+        assert world.gamma**2 == pytest.approx(squared)
+        assert world.theta_norm**2 == pytest.approx(6 * squared)
 
 
 def test_the_printed_condition_allows_as_many_dimensions_as_arms_but_there_is_no_stage() -> None:

@@ -22,6 +22,7 @@ from heavybandit.intervals import (
     DESIGN_LABELS,
     LAW_LABELS,
     Covered,
+    bad_enough,
     cases,
     extremal_tail,
     median_errs,
@@ -80,6 +81,22 @@ def test_known_numbers_of_plays_are_enough() -> None:
 def test_a_median_of_coins_is_not_helped_by_more_plays(bad: float) -> None:
     with pytest.raises(ValueError, match=rf"bad is {bad}, but must be in \[0, 0.5\)"):
         plays_enough(bad, 0.1)
+
+
+def test_known_shares_of_bad_estimates_are_bearable() -> None:
+    assert bad_enough(1, 0.2) == pytest.approx(0.2)
+    assert bad_enough(2, 0.19) == pytest.approx(0.1)  # 2·0.1·0.9 + 0.1²
+    assert bad_enough(3, 10 / 64) == pytest.approx(0.25)  # 3·¼²·¾ + ¼³
+    assert bad_enough(5, 0.00856) == pytest.approx(0.1)  # 10·0.1³·0.9² + 5·0.1⁴·0.9 + 0.1⁵
+
+
+@given(st.integers(1, 200), st.floats(1e-9, 0.4))
+def test_a_bearable_share_is_borne_and_a_larger_one_is_not(plays: int, failure: float) -> None:
+    bad = bad_enough(plays, failure)
+    assert 0 < bad < 0.5
+    assert median_errs(bad, plays) == pytest.approx(failure, rel=0.01)
+    assert median_errs(bad * 1.01, plays) > failure
+    assert plays_enough(bad * 0.99, failure) <= plays + 1  # of an odd number
 
 
 @given(st.integers(0, 6), st.floats(0, 1), st.integers(0, 7))
@@ -163,6 +180,39 @@ def test_the_mechanism_takes_the_upper_limit_of_the_worst_side() -> None:
     assert BASE.mechanism() == pytest.approx(2 * 3 * (3 * p**2 * (1 - p) + p**3))
 
 
+def test_the_alpha_that_would_have_been_enough_by_hand() -> None:
+    """Levels 10^{k/20}, k = −1 … 4, exceeded by 1, 0.9, 0.6, 0.3, 0.1 and 0 of the estimates.
+
+    Two of three must err. With one arm and a failure of 0.432, each side may err with 0.216, so
+    that p solves 3p² − 2p³ = 0.216: p = 0.3 (a little is added, for k = 2 to be enough). Three
+    arms leave 0.072 a side, p = 0.165, and one play alone 0.072 itself.
+    """
+    tens = {0: 1, 1: 3, 2: 3, 3: 2, 4: 1}
+    case = dataclasses.replace(BASE, arms=1, histograms={"single": tens, "largest": {9: 1}})
+    assert case.enough(0.4321) == pytest.approx(10 ** (2 / 20))
+    assert case.enough(0.4319) == pytest.approx(10 ** (3 / 20))
+    assert dataclasses.replace(case, arms=3).enough(0.432) == pytest.approx(10 ** (3 / 20))
+    assert dataclasses.replace(case, arms=3, plays=1).enough(0.432) == pytest.approx(10 ** (4 / 20))
+    assert case.enough(1e-9) == case.largest("single")
+
+
+@given(
+    st.lists(st.integers(1, 10**6).map(lambda k: k / 1000), min_size=1, max_size=40),
+    st.integers(1, 60),
+    st.integers(1, 20),
+    st.floats(1e-6, 0.9),
+)
+def test_what_would_have_been_enough_is_exceeded_bearably_often_and_a_bin_less_is_not(
+    values: list[float], plays: int, arms: int, failure: float
+) -> None:
+    found = dict(histogram(np.array(values)))
+    case = dataclasses.replace(BASE, plays=plays, arms=arms, histograms={"single": found})
+    level = case.enough(failure) * (1 + 1e-9)
+    above = [np.mean(np.array(values) > x) for x in (level, level * 10 ** (-1 / BINS))]
+    assert 2 * arms * median_errs(above[0], plays) <= failure * (1 + 1e-6)
+    assert 2 * arms * median_errs(above[1], plays) > failure * (1 - 1e-6)
+
+
 # From the files.
 
 FIRST = Case(
@@ -220,7 +270,7 @@ def test_a_case_has_the_sums_over_its_seeds_and_nothing_of_another(data: Path) -
         assert covered.alpha == float(f"{runs[0]['alpha']:.9g}")
         assert covered.counts == {
             name: sum(run[name] for run in runs)
-            for name in ("misses", "noise", "tenth", "bounded", "scaled", "truncated")
+            for name in ("misses", "noise", "tenth", "bounded", "scaled", "as_wide", "truncated")
         }
         for side, found in (("high", covered.high), ("low", covered.low)):
             by_arm = zip(*(run[side] for run in runs), strict=True)
@@ -233,7 +283,7 @@ def test_a_case_has_the_sums_over_its_seeds_and_nothing_of_another(data: Path) -
         assert set(covered.histograms) == {"largest", "single", "ridge"}
         assert sum(covered.histograms["single"].values()) == 3 * 30 * covered.plays
     # and there was something to add up
-    for name in ("misses", "noise", "tenth", "bounded", "scaled"):
+    for name in ("misses", "noise", "tenth", "bounded", "scaled", "as_wide"):
         assert len({covered.counts[name] for covered in read}) > 1, name
     assert max(covered.high.max() for covered in read) > 0
     assert max(covered.low.max() for covered in read) > 0
@@ -261,3 +311,11 @@ def test_no_two_designs_and_no_two_noises_share_a_label() -> None:
 def test_a_failure_that_no_number_of_plays_reaches_is_refused(failure: float) -> None:
     with pytest.raises(ValueError, match="failure"):
         plays_enough(0.1, failure)
+
+
+@pytest.mark.parametrize(("plays", "failure"), [(1, 0.7), (5, -0.1), (5, 0.0), (5, math.nan)])
+def test_a_failure_that_no_share_of_bad_estimates_gives_is_refused(
+    plays: int, failure: float
+) -> None:
+    with pytest.raises(ValueError, match="failure"):
+        bad_enough(plays, failure)

@@ -35,6 +35,9 @@ ALL = (
     noise.SymmetricPareto(3.0, 0.5),
     noise.Extremal(4.0, 0.1),
     noise.Extremal(1.0),
+    noise.Lottery(4.0, 0.1),
+    noise.Lottery(1.0),
+    noise.Lottery(0.3, 0.8),
     noise.TwoPointPayoff(0.2),
 )
 ADDITIVE = tuple(kind for kind in ALL if isinstance(kind, noise.Additive))
@@ -162,6 +165,7 @@ def test_moments_scale_with_the_noise(eps, mean, scale):
         lambda s: noise.Pareto(2.5, s),
         lambda s: noise.SymmetricPareto(2.5, s),
         lambda s: noise.Extremal(s, 0.3),
+        lambda s: noise.Lottery(s, 0.3),
     ):
         scaled = make(scale).raw_moment(eps, scale * mean)
         assert scaled == pytest.approx(scale ** (1 + eps) * make(1.0).raw_moment(eps, mean))
@@ -177,7 +181,7 @@ def test_moments_stay_accurate_at_the_lightest_tail_allowed(kind):
         assert kind.raw_moment(eps, far) == pytest.approx(centre**q * (1 + second), rel=1e-10)
 
 
-# The two extreme noises
+# The extreme noises
 
 
 @given(st.floats(0.01, 100), st.floats(0.001, 1), st.floats(0.05, 1))
@@ -188,6 +192,46 @@ def test_extremal_noise_makes_markov_tight(v, probability, eps):
     # and so Lemma 1, at χ = size, is loose by a factor of 2 and a square only
     bound = theory.lemma1([1.0], v, eps, kind.size)
     assert bound == pytest.approx(2 * probability + probability**2)
+
+
+def test_a_lottery_has_the_moments_of_its_gain_and_its_loss_by_hand():
+    # gain 3 once in 4, else a loss of 3·¼/¾ = 1
+    kind = noise.Lottery(3.0, 0.25)
+    assert kind.loss == pytest.approx(1)
+    assert kind.mean == 0
+    assert kind.central_moment(1) == pytest.approx(0.25 * 9 + 0.75)
+    assert kind.central_moment(0.5, 0.7) == pytest.approx(0.25 * 3**1.5 + 0.75)
+    assert kind.raw_moment(1, -1.0) == pytest.approx(0.25 * 4 + 0.75 * 4)  # 2 or −2
+    assert kind.raw_moment(0.5, 1.0) == pytest.approx(0.25 * 4**1.5)  # 4 or 0
+    assert kind.moment_about(3.0, 0.5) == pytest.approx(0.25 * 2.5**3 + 0.75 * 1.5**3)
+
+
+@given(st.floats(0.01, 100), st.floats(0.001, 0.999), st.floats(0.05, 1), st.floats(-2, 2))
+def test_moments_of_a_lottery_are_sums_over_its_two_values(size, p, eps, mean):
+    kind = noise.Lottery(size, p)
+    values = ((size, p), (-size * p / (1 - p), 1 - p))
+    assert sum(q * x for x, q in values) == pytest.approx(0, abs=1e-9 * size)
+    assert kind.mean == 0
+    central = sum(q * abs(x) ** (1 + eps) for x, q in values)
+    raw = sum(q * abs(mean + x) ** (1 + eps) for x, q in values)
+    assert kind.central_moment(eps, mean) == pytest.approx(central)
+    assert kind.raw_moment(eps, mean) == pytest.approx(raw)
+
+
+@given(st.floats(0.01, 100), st.floats(0.001, 0.999), st.floats(0.05, 1))
+def test_a_lottery_for_a_moment_has_that_moment(v, probability, eps):
+    kind = noise.Lottery.for_moment(v, probability, eps)
+    assert kind.probability == probability
+    gain, loss = kind.size ** (1 + eps), kind.loss ** (1 + eps)
+    assert probability * gain + (1 - probability) * loss == pytest.approx(v)
+    assert kind.central_moment(eps) == pytest.approx(v)
+
+
+def test_a_fair_lottery_is_the_extremal_noise_that_always_strikes():
+    for eps, mean in itertools.product(EPS, MEANS):
+        fair, extremal = noise.Lottery(2.0), noise.Extremal(2.0)
+        assert fair.raw_moment(eps, mean) == pytest.approx(extremal.raw_moment(eps, mean))
+    assert noise.Lottery.for_moment(4.0, 0.5, 1.0).size == pytest.approx(2)
 
 
 @given(st.floats(4, 1e9), st.integers(4, 100), st.floats(0.05, 1))
@@ -280,7 +324,8 @@ def test_the_moments_of_draws_are_the_exact_moments(kind):
 @by_additive
 def test_draws_balance_about_the_mean(kind):
     # rule: the mean of the draws cut at ±c is within 4 standard errors of its exact value, 0 for
-    # a symmetric noise; c/√n bounds the standard error. A Pareto noise lies on one side.
+    # a symmetric noise; c/√n bounds the standard error. A Pareto noise lies on one side, and a
+    # lottery, which is never cut, has more losses than gains or fewer.
     draws, c = kind.draw(np.random.default_rng(7), 100_000), 10.0
     if isinstance(kind, noise.Pareto):
         shift = kind.scale if not kind.centred else kind.scale - 0.015
@@ -289,6 +334,8 @@ def test_draws_balance_about_the_mean(kind):
     else:
         assert abs(np.mean(np.clip(draws, -c, c))) <= 4 * c / math.sqrt(len(draws))
         signs = np.sign(draws)
+        if isinstance(kind, noise.Lottery):
+            signs -= 2 * kind.probability - 1
         assert abs(np.mean(signs)) <= 4 * math.sqrt(np.mean(signs**2) / len(draws))
 
 
@@ -301,6 +348,16 @@ def test_extremal_draws_take_their_three_values_as_often_as_they_should(probabil
     for value, p in shares.items():
         assert abs(np.sum(draws == value) - n * p) <= 4 * math.sqrt(n * p * (1 - p))
     assert set(np.unique(draws)) <= set(shares)
+
+
+@pytest.mark.parametrize("probability", [0.1, 0.5, 0.8])
+def test_a_lottery_is_won_as_often_as_it_should(probability):
+    # rule: a binomial count within 4 standard deviations
+    n, p = 50_000, probability
+    draws = noise.Lottery(4.0, p).draw(np.random.default_rng(5), n)
+    assert abs(np.sum(draws == 4.0) - n * p) <= 4 * math.sqrt(n * p * (1 - p))
+    values = np.unique(draws)
+    assert values == pytest.approx([-4 * p / (1 - p), 4.0])
 
 
 def test_two_point_payoffs_have_their_mean():
@@ -321,6 +378,8 @@ def test_names_are_short_and_tell_noises_apart():
     assert noise.StudentT(2.5, 0.1).name == "student-t(df=2.5, scale=0.1)"
     assert noise.Pareto(centred=True).name == "pareto(shape=3, centred=True)"
     assert noise.Extremal(4, 0.1).name == "extremal(size=4, probability=0.1)"
+    assert noise.Lottery(4, 0.1).name == "lottery(size=4, probability=0.1)"
+    assert noise.Lottery(2.5).name == "lottery(size=2.5)"
     assert noise.SymmetricPareto(np.float64(1.5)).name == "symmetric-pareto(shape=1.5)"
     assert len({kind.name for kind in ALL}) == len(ALL)
 
@@ -353,6 +412,15 @@ def test_a_noise_cannot_be_changed(kind):
         ("probability", lambda: noise.Extremal(1, 1.5)),
         ("probability", lambda: noise.Extremal.for_moment(1, 0, 1)),
         ("v", lambda: noise.Extremal.for_moment(-1, 0.5, 1)),
+        ("size", lambda: noise.Lottery(0)),
+        ("size", lambda: noise.Lottery(math.inf)),
+        ("probability", lambda: noise.Lottery(1, 0)),
+        ("probability", lambda: noise.Lottery(1, 1)),
+        ("probability", lambda: noise.Lottery(1, math.nan)),
+        ("probability", lambda: noise.Lottery.for_moment(1, 1, 1)),
+        ("v", lambda: noise.Lottery.for_moment(0, 0.5, 1)),
+        ("eps", lambda: noise.Lottery.for_moment(1, 0.5, 0)),
+        ("eps", lambda: noise.Lottery(1).raw_moment(1.1, 1)),
         ("gamma", lambda: noise.TwoPointPayoff(0)),
         ("mean", lambda: noise.TwoPointPayoff(0.5).payoffs(2.1, np.zeros(1))),
         ("mean", lambda: noise.TwoPointPayoff(0.5).raw_moment(1, -0.1)),

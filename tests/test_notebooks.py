@@ -217,7 +217,7 @@ def test_nbval_would_catch_a_changed_number(tmp_path: Path) -> None:
     shutil.copyfile(COMMITTED[0], copy)
     untouched = nbval(copy)
     assert untouched.returncode == 0, untouched.stdout
-    changed(COMMITTED[0], copy, "over right side: 0.9972", "over right side: 0.9973")
+    changed(COMMITTED[0], copy, "over left side: 0.9972", "over left side: 0.9973")
     tampered = nbval(copy)
     assert tampered.returncode == 1, tampered.stdout
     assert "0.9973" in tampered.stdout

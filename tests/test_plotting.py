@@ -70,3 +70,34 @@ def test_several_panels_come_side_by_side_and_one_comes_alone() -> None:
     assert left.get_position().x1 <= right.get_position().x0
     assert left.get_shared_y_axes().joined(left, right)
     assert plotting.panels()[1].figure is not figure
+
+
+def test_a_line_that_is_no_policys_has_a_colour_a_marker_and_dashes_of_its_own() -> None:
+    assert len(plotting.PALETTE) == len(plotting.MARKERS) == len(plotting.LINES)
+    styles = [plotting.style(which) for which in range(len(plotting.PALETTE))]
+    for part in ("color", "marker", "linestyle"):
+        assert len({one[part] for one in styles}) == len(styles)
+    assert styles[1]["color"] == plotting.PALETTE[1]
+    _, axes = plotting.panels()
+    for which, one in enumerate(styles):
+        (line,) = axes.plot([1.0, 2.0], [which, which], **one)
+        assert to_rgba(line.get_color()) == to_rgba(plotting.PALETTE[which])
+        assert line.get_marker() == plotting.MARKERS[which]
+        assert line.get_markersize() == 4
+    with pytest.raises(IndexError):
+        plotting.style(len(styles))
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_a_legend_above_names_every_line_and_covers_none(count: int, tmp_path: Path) -> None:
+    figure, axes = plotting.panels()
+    for which in range(count):
+        axes.plot([0.0, 1.0], [0.0, which], label=f"line {which}", **plotting.style(which))
+    plotting.legend_above(axes)
+    plotting.save(figure, tmp_path / "legend.png")
+    legend = axes.get_legend()
+    named = [text.get_text() for text in legend.get_texts()]
+    assert named == [f"line {which}" for which in range(count)]
+    assert legend.get_window_extent().y0 >= axes.get_window_extent().y1
+    assert legend.get_window_extent().y1 <= figure.bbox.y1
+    assert not legend.get_frame_on()

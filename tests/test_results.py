@@ -22,17 +22,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import heavybandit as hb
-from heavybandit import results
+from heavybandit import claims, results
 from heavybandit.experiments import (
     ENGINE_VERSION,
     EXPERIMENTS,
+    Coverage,
     Experiment,
     Recipe,
     RunSpec,
     digest,
     recipe,
 )
-from heavybandit.results import check_files, consolidate, differences, load, number, verify
+from heavybandit.results import (
+    check_files,
+    consolidate,
+    differences,
+    ensure,
+    load,
+    number,
+    verify,
+)
 from heavybandit.store import Store, StoreError
 from heavybandit.sweep import run_group, sweep
 
@@ -519,3 +528,270 @@ def test_runs_computed_with_different_versions_are_not_mixed(
 def test_a_deleted_table_is_missed_even_if_nobody_names_it(data: Path) -> None:
     (data / "tiny.runs.csv").unlink()
     assert any("tiny.runs.csv is missing" in d for d in verify(data, seed=0, plays=1).differences)
+
+
+# Ledgers of two folders.
+
+
+def entry(verdict: str) -> claims.Claim:
+    return claims.Claim("prop-1", "Section 3", "something", "01.ipynb", "tests", {}, verdict)
+
+
+def test_ledgers_that_agree_are_no_difference_and_ledgers_that_differ_are(
+    data: Path, tmp_path: Path
+) -> None:
+    committed = tmp_path / "committed"
+    shutil.copytree(data, committed)
+    for folder in (data, committed):
+        claims.record(entry(claims.HOLDS), folder)
+    assert differences(data, committed) == []
+    claims.record(entry(claims.OPEN), data)
+    assert differences(data, committed) == ["claims.json differs"]
+    assert differences(committed, data) == ["claims.json differs"]
+    change_a_digit(committed, "tiny.runs.csv", 1, "regret")
+    assert differences(data, committed) == ["claims.json differs", "tiny.runs.csv differs"]
+
+
+def test_a_ledger_on_one_side_only_is_no_difference(data: Path, tmp_path: Path) -> None:
+    committed = tmp_path / "committed"
+    shutil.copytree(data, committed)
+    claims.record(entry(claims.HOLDS), committed)
+    assert differences(data, committed) == []
+    assert differences(committed, data) == []
+
+
+# What is missing is made.
+
+
+@pytest.fixture
+def swept(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What every sweep that `ensure` asks for has done; in this process, whatever the machine."""
+    done: list[Any] = []
+
+    def here(experiment: Any, store: Store, *, workers: int) -> None:
+        assert workers >= 1
+        done.append(sweep(experiment, store, workers=1, progress=False))
+
+    monkeypatch.setattr(results, "sweep", here)
+    return done
+
+
+def test_results_that_are_whole_are_left_alone(
+    data: Path, tmp_path: Path, swept: list[Any]
+) -> None:
+    before = {path: path.stat().st_mtime_ns for path in data.iterdir()}
+    ensure("tiny", data, tmp_path / "store")
+    assert swept == []
+    assert not (tmp_path / "store").exists()
+    assert {path: path.stat().st_mtime_ns for path in data.iterdir()} == before
+
+
+def test_results_that_are_not_there_are_made(data: Path, tmp_path: Path, swept: list[Any]) -> None:
+    ensure("tiny", tmp_path / "new", tmp_path / "store")
+    assert [(summary.found, summary.done) for summary in swept] == [(0, 12)]
+    assert contents(tmp_path / "new") == contents(data)
+    ensure("tiny", str(tmp_path / "new"), str(tmp_path / "store"))
+    assert len(swept) == 1
+
+
+def test_runs_that_are_stored_are_not_done_again(
+    data: Path, filled: Store, tmp_path: Path, swept: list[Any]
+) -> None:
+    store = Store(tmp_path / "store")
+    for spec in TINY.runs()[:7]:
+        result = filled.load(spec)
+        assert result is not None
+        store.save(spec, result)
+    ensure("tiny", tmp_path / "new", tmp_path / "store")
+    assert [(summary.found, summary.done) for summary in swept] == [(7, 5)]
+    assert contents(tmp_path / "new") == contents(data)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda data: (data / "tiny.runs.csv").unlink(),
+        lambda data: (data / "tiny.curves.csv").unlink(),
+        lambda data: (data / "tiny.json").unlink(),
+        lambda data: (data / "tiny.json").write_text("{"),
+        lambda data: change_a_digit(data, "tiny.runs.csv", 3, "regret"),
+        lambda data: change_a_digit(data, "tiny.curves.csv", 2, "regret"),
+    ],
+    ids=["no runs", "no curves", "no sidecar", "bad sidecar", "changed run", "changed curve"],
+)
+def test_results_that_do_not_check_are_renewed(
+    data: Path, filled: Store, swept: list[Any], spoil: Callable[[Path], Any]
+) -> None:
+    good = contents(data)
+    spoil(data)
+    ensure("tiny", data, filled.folder)
+    assert [(summary.found, summary.done) for summary in swept] == [(12, 0)]
+    assert contents(data) == good
+
+
+def test_results_of_another_description_are_renewed(
+    data: Path, tmp_path: Path, swept: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fewer = dataclasses.replace(TINY, worlds=TINY.worlds[:1], seeds=1)
+    monkeypatch.setitem(EXPERIMENTS, "tiny", fewer)
+    ensure("tiny", data, tmp_path / "store")
+    assert [(summary.runs, summary.done) for summary in swept] == [(3, 3)]
+    assert check_files("tiny", data) == []
+    assert len(load("tiny", data)[0]) == 3
+
+
+def test_an_experiment_that_does_not_exist_cannot_be_made(tmp_path: Path, swept: list[Any]) -> None:
+    with pytest.raises(ValueError, match="there is no experiment 'sectoin6'"):
+        ensure("sectoin6", tmp_path / "data", tmp_path / "store")
+    assert swept == []
+    assert not list(tmp_path.iterdir())
+
+
+# Audited runs: a line a stage.
+
+AUDITED = Experiment(
+    name="tiny",
+    what="for tests",
+    worlds=(
+        recipe("symmetric", noise=recipe("StudentT", df=2.5, scale=3.0), n_arms=4, dim=2),
+        recipe("section6", noise="student-t", n_arms=3, dim=2),
+    ),
+    policies=(
+        recipe("SupBTC", v=1.0, width_scale=0.02),
+        recipe("SupBTC", v=1.0, width_scale=0.1),
+    ),
+    horizons=(300,),
+    seeds=3,
+    first_seed=5,
+    checkpoints=4,
+    curve_seeds=2,
+    audit=True,
+)
+STAGE_COLUMNS = ["run", "stage", "visited", "explored", "sum_c", "best_lost", "far_arms"]
+
+
+@pytest.fixture(scope="module")
+def audited_store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A store with all runs of AUDITED."""
+    store = Store(tmp_path_factory.mktemp("audited"))
+    sweep(AUDITED, store, progress=False)
+    return store
+
+
+@pytest.fixture
+def audited(audited_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with AUDITED's results, and AUDITED among the experiments."""
+    monkeypatch.setitem(EXPERIMENTS, "tiny", AUDITED)
+    consolidate(AUDITED, audited_store, tmp_path / "data")
+    return tmp_path / "data"
+
+
+def test_every_kind_of_experiment_has_its_form() -> None:
+    assert results.form_of(TINY) is results.REGRET
+    assert results.form_of(AUDITED) is results.AUDIT
+    for experiment in EXPERIMENTS.values():
+        form = results.form_of(experiment)
+        if isinstance(experiment, Coverage):
+            assert form is results.REPEATED
+        else:
+            assert form is (results.AUDIT if experiment.audit else results.REGRET)
+    assert results.AUDIT.columns == results.REGRET.columns
+    assert list(results.AUDIT.curve_columns) == STAGE_COLUMNS
+
+
+def test_a_stage_has_a_line_if_it_was_visited_by_hand() -> None:
+    seen = {
+        "visited": [12_345_678_901, 7, 0, 0],
+        "explored": [5, 0, 0, 0],
+        "sum_c": [1 / 3, 0.0, 0.0, 0.0],
+        "best_lost": [0, 2, 0, 0],
+        "far_arms": [0, 14, 0, 0],
+    }
+    assert results.stage_rows(3, {"diagnostics": seen}) == [
+        ["3", "1", "12345678901", "5", "0.333333333", "0", "0"],
+        ["3", "2", "7", "0", "0", "2", "14"],
+    ]
+
+
+def test_the_stage_table_says_what_every_audited_run_counted(audited: Path) -> None:
+    rows, stages = load("tiny", audited)
+    assert [row["run"] for row in rows] == [str(i) for i in range(12)]
+    wanted = []
+    for i, spec in enumerate(AUDITED.runs()):
+        run = hb.simulate(
+            spec.make_policy(spec.make_world()), spec.make_world(), spec.seed, audit=True
+        )
+        seen = run.diagnostics
+        assert rows[i]["regret"] == f"{run.regret:.9g}"
+        assert int(rows[i]["intervals"]) == seen["intervals"] == seen["estimates"]
+        for s, visits in enumerate(seen["visited"] if spec.seed < 7 else []):  # curve_seeds is 2
+            if visits:
+                numbers = {name: f"{seen[name][s]:.9g}" for name in STAGE_COLUMNS[2:]}
+                wanted.append({"run": str(i), "stage": str(s + 1), **numbers})
+    assert stages == wanted
+    # and there was something to write down
+    for name in STAGE_COLUMNS[1:]:
+        assert len({row[name] for row in stages}) > 1, name
+    assert len({row["stage"] for row in stages}) > 3
+
+
+def test_audited_results_have_no_differences_and_come_out_the_same_again(
+    audited: Path, tmp_path: Path
+) -> None:
+    check = verify(audited, seed=0, plays=math.inf)
+    assert (check.runs, check.plays, check.differences) == (12, 12 * 300, [])
+    backwards = Store(tmp_path / "backwards")
+    for spec in reversed(AUDITED.runs()):
+        backwards.save(spec, run_group([spec])[0])
+    consolidate(AUDITED, backwards, tmp_path / "again")
+    assert contents(tmp_path / "again") == contents(audited)
+
+
+@pytest.mark.parametrize("column", STAGE_COLUMNS[1:])
+def test_a_changed_digit_of_a_stage_is_found_by_checksum_and_by_simulating_again(
+    audited: Path, column: str
+) -> None:
+    change_a_digit(audited, "tiny.curves.csv", 2, column)
+    by_checksum = verify(audited, seed=0, plays=math.inf)
+    assert by_checksum.runs == 0
+    assert "checksum" in by_checksum.differences[0]
+    seal_again(audited)
+    by_simulation = verify(audited, seed=0, plays=math.inf)
+    assert by_simulation.runs == 12
+    assert len(by_simulation.differences) == 1
+    for word in ("run 0", "SupBTC", "seed 5", "curve"):
+        assert word in by_simulation.differences[0]
+
+
+def a_stage_missing(data: Path) -> None:
+    lines = (data / "tiny.curves.csv").read_text().splitlines(keepends=True)
+    (data / "tiny.curves.csv").write_text("".join(lines[:-1]))
+
+
+def a_stage_twice(data: Path) -> None:
+    lines = (data / "tiny.curves.csv").read_text().splitlines(keepends=True)
+    (data / "tiny.curves.csv").write_text("".join([*lines, lines[-1]]))
+
+
+def a_table_of_curves(data: Path) -> None:
+    _, *lines = (data / "tiny.curves.csv").read_text().splitlines()
+    kept = [",".join(line.split(",")[:3]) for line in lines]
+    (data / "tiny.curves.csv").write_text("\n".join(["run,plays,regret", *kept]) + "\n")
+
+
+@pytest.mark.parametrize("forge", [a_stage_missing, a_stage_twice, a_table_of_curves])
+def test_simulating_all_again_finds_stages_that_were_added_left_out_or_renamed(
+    audited: Path, forge: Callable[[Path], None]
+) -> None:
+    forge(audited)
+    seal_again(audited)
+    assert verify(audited, seed=0, plays=math.inf).differences != []
+
+
+def test_results_without_an_audit_are_not_taken_for_audited_ones(
+    audited: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(EXPERIMENTS, "tiny", dataclasses.replace(AUDITED, audit=False))
+    found = check_files("tiny", audited)
+    assert len(found) == 1
+    assert "another description of tiny" in found[0]

@@ -527,6 +527,197 @@ def test_an_audit_changes_no_arm() -> None:
         np.testing.assert_array_equal(plain.arms, audited.arms)
 
 
+# What an audit counts by stage, against the literal twins.
+
+
+class TiedForBest:
+    """Two directions that are equally good, two that are not; θ* is the first axis."""
+
+    n_arms, dim, name = 4, 2, "tied"
+
+    def __init__(self, noise: Any) -> None:
+        self.noise = noise
+
+    def theta_star(self, seed: int) -> np.ndarray:
+        return np.array([1.0, 0.0])
+
+    def contexts(
+        self, rng: np.random.Generator, first_round: int, n_rounds: int, plays: int
+    ) -> np.ndarray:
+        arms = np.array([[0.6, 0.8], [0.6, -0.8], [-0.5, 0.5], [-0.6, -0.8]])
+        return np.repeat(arms[None], n_rounds, axis=0)
+
+
+class Watched:
+    """Mixed into a literal master: counts what an audit does, from what Algorithm 3 holds."""
+
+    theta: np.ndarray  # θ*
+
+    def watch(self, theta: np.ndarray) -> None:
+        self.theta = theta
+        self.sum_c = [0.0] * self.n_stages
+        self.best_lost, self.far_arms = [0] * self.n_stages, [0] * self.n_stages
+
+    def _choose(self, X: np.ndarray, luck: float) -> int:
+        self.offered, self.stage = X, 0
+        return super()._choose(X, luck)
+
+    def _basic(self, V: np.ndarray, Y: np.ndarray, X: np.ndarray) -> Any:
+        """Asked in each stage that is visited, for the arms that entered it."""
+        self.stage += 1
+        best = max(float(x @ self.theta) for x in self.offered)
+        gaps = [best - float(x @ self.theta) for x in X]
+        self.best_lost[self.stage - 1] += min(gaps) > 1e-12
+        self.far_arms[self.stage - 1] += sum(gap > 2.0 ** (3 - self.stage) + 1e-9 for gap in gaps)
+        return super()._basic(V, Y, X)
+
+    def _learn(self, x: np.ndarray, payoffs: np.ndarray) -> None:
+        if self._grows is not None:
+            V = np.array([self._x[i] for i in self._Psi[self._grows]]).reshape(-1, self.dim)
+            A = np.eye(self.dim) + V.T @ V
+            self.sum_c[self._grows - 1] += math.sqrt(x @ np.linalg.solve(A, x))
+        super()._learn(x, payoffs)
+
+
+class WatchedSupBMM(Watched, hb.paper.SupBMM):
+    pass
+
+
+class WatchedSupBTC(Watched, hb.paper.SupBTC):
+    pass
+
+
+AUDITED = ("sum_c", "best_lost", "far_arms")
+LITTLE, MUCH = StudentT(3.0, scale=0.05), StudentT(2.5, scale=3.0)
+HUGE = StudentT(2.5, scale=30.0)  # SupBMM's medians of a hundred bear much
+AUDITS: list[tuple[str, Any, dict[str, Any], str]] = [  # and what must have happened
+    ("SupBTC", simple(), {"width_scale": 0.05}, ""),
+    ("SupBTC", hb.symmetric(LITTLE, n_arms=4, dim=2), {"width_scale": 0.02}, "nothing"),
+    ("SupBTC", hb.symmetric(MUCH, n_arms=4, dim=2), {"width_scale": 0.02}, "lost far"),
+    ("SupBTC", hb.symmetric(MUCH, n_arms=5, dim=3), {"width_scale": 0.01, "eps": 0.5}, "lost far"),
+    ("SupBTC", hb.symmetric(MUCH, n_arms=3, dim=2), {"explore": "random"}, "lost far"),
+    ("SupBTC", TiedForBest(MUCH), {"width_scale": 0.02}, "far"),
+    ("SupBMM", simple(), {"width_scale": 0.05}, ""),
+    ("SupBMM", hb.symmetric(LITTLE, n_arms=4, dim=2), {"width_scale": 0.15}, "nothing"),
+    ("SupBMM", hb.symmetric(HUGE, n_arms=4, dim=2), {"width_scale": 0.05}, "lost far"),
+    (
+        "SupBMM",
+        hb.symmetric(HUGE, n_arms=4, dim=2),
+        {"explore": "widest", "width_scale": 0.15},
+        "lost far",
+    ),
+    ("SupBMM", TiedForBest(HUGE), {"width_scale": 0.08}, "lost far"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "world", "settings", "happened"),
+    AUDITS,
+    ids=[f"{name}-{i}" for i, (name, *_) in enumerate(AUDITS)],
+)
+def test_an_audit_counts_by_stage_what_the_paper_holds(
+    name: str, world: Any, settings: dict[str, Any], happened: str
+) -> None:
+    horizon = 40_000 if name == "SupBMM" else 700
+    settings = {"v": 1.0, "width_scale": 0.02, "seed": 4, **settings}
+    policy = getattr(hb, name)(horizon, world.n_arms, world.dim, **settings)
+    run = hb.simulate(policy, world, seed=4, audit=True, keep_arms=True)
+    literal = globals()[f"Watched{name}"](horizon, world.n_arms, world.dim, **settings)
+    literal.watch(world.theta_star(4))
+    same = hb.simulate(literal, world, seed=4, keep_arms=True)
+    np.testing.assert_array_equal(run.arms, same.arms)
+    seen = run.diagnostics
+    np.testing.assert_allclose(seen["sum_c"], literal.sum_c, rtol=1e-9, atol=1e-12)
+    assert seen["best_lost"] == literal.best_lost
+    assert seen["far_arms"] == literal.far_arms
+    # and the run was worth it
+    assert sum(visits > 0 for visits in seen["visited"]) > 2
+    assert sum(explored > 1 for explored in seen["explored"]) > 1
+    assert [c > 0 for c in seen["sum_c"]] == [explored > 0 for explored in seen["explored"]]
+    if happened:
+        assert (sum(seen["best_lost"]) > 0) == ("lost" in happened)
+        assert (sum(seen["far_arms"]) > 0) == ("far" in happened)
+    assert seen["best_lost"][0] == 0  # all arms enter the first stage
+
+
+def test_one_of_two_best_arms_may_go_and_the_best_is_not_lost() -> None:
+    """The last stage is entered by one arm alone, always, and it is one of the two."""
+    policy = hb.SupBTC(700, 4, 2, v=1.0, width_scale=0.02, seed=4)
+    seen = hb.simulate(policy, TiedForBest(MUCH), seed=4, audit=True).diagnostics
+    last = max(s for s, visits in enumerate(seen["visited"]) if visits)
+    assert seen["arms_entering"][last] == 1
+    assert sum(seen["best_lost"]) == 0
+
+
+class OneArm:
+    """x = 1 in every round; θ* = ½ and no noise."""
+
+    n_arms, dim, noise, name = 1, 1, Silence(), "one-arm"
+
+    def theta_star(self, seed: int) -> np.ndarray:
+        return np.array([0.5])
+
+    def contexts(
+        self, rng: np.random.Generator, first_round: int, n_rounds: int, plays: int
+    ) -> np.ndarray:
+        return np.ones((n_rounds, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("policy", "explored"),
+    [
+        (lambda: hb.SupBMM(15_400, 1, 1, v=3.0, width_scale=1 / 7), [3, 15, 63, 30]),
+        (lambda: hb.SupBTC(100, 1, 1, v=4.0), [100, 0, 0, 0]),
+    ],
+)
+def test_the_sum_of_c_of_one_context_by_hand(policy: Any, explored: list[int]) -> None:
+    """After n rounds c = 1/√(1+n), in each stage from its own beginning."""
+    seen = hb.simulate(policy(), OneArm(), audit=True).diagnostics
+    assert seen["explored"] == explored
+    wanted = [sum(1 / math.sqrt(1 + n) for n in range(rounds)) for rounds in explored]
+    assert seen["sum_c"] == pytest.approx(wanted)
+    assert seen["best_lost"] == seen["far_arms"] == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["SupBMM", "SupBTC"])
+def test_an_audit_changes_neither_arms_nor_regret_and_only_an_audit_counts_by_stage(
+    name: str,
+) -> None:
+    world = hb.symmetric(HUGE if name == "SupBMM" else MUCH, n_arms=4, dim=2)
+    horizon = 40_000 if name == "SupBMM" else 1500
+    plain, audited = (
+        hb.simulate(
+            getattr(hb, name)(horizon, 4, 2, v=1.0, width_scale=0.03, explore=explore, seed=2),
+            world,
+            seed=2,
+            audit=audit,
+            keep_arms=True,
+        )
+        for explore in ("random",)
+        for audit in (False, True)
+    )
+    np.testing.assert_array_equal(plain.arms, audited.arms)
+    assert plain.curve.tobytes() == audited.curve.tobytes()
+    assert plain.regret == audited.regret
+    assert set(audited.diagnostics) - set(plain.diagnostics) == set(AUDITED)
+    assert set(plain.diagnostics) < set(audited.diagnostics)
+    for by_stage in ("explored", "exploited", "visited", "arms_entering"):
+        np.testing.assert_equal(plain.diagnostics[by_stage], audited.diagnostics[by_stage])
+
+
+@pytest.mark.parametrize("block", [1, 7, 64])
+def test_what_an_audit_counts_does_not_depend_on_the_blocks(block: int) -> None:
+    world = hb.symmetric(MUCH, n_arms=4, dim=2)
+    whole, cut = (
+        hb.simulate(
+            hb.SupBTC(700, 4, 2, v=1.0, width_scale=0.02), world, audit=True, block=size
+        ).diagnostics
+        for size in (None, block)
+    )
+    np.testing.assert_equal(whole, cut)
+    assert sum(whole["best_lost"]) > 0
+
+
 @pytest.mark.parametrize("name", ["SupBTC", "SupBMM", "FlatBTC", "FlatBMM"])
 @pytest.mark.parametrize("noise", ["student-t", "pareto-centred"])
 def test_intervals_of_theory_width_with_the_exact_v_never_miss(name: str, noise: str) -> None:
@@ -613,3 +804,14 @@ def test_a_noise_with_payoffs_of_its_own_reaches_compiled_policies() -> None:
     plain = hb.simulate(hb.LinUCB(200, 6, 4), hb.section6(Gaussian(0.1), n_arms=6, dim=4))
     assert twin.regret == literal.regret
     assert fast.regret != plain.regret
+
+
+def test_an_audit_counts_nothing_by_stage_where_nobody_knows_the_truth() -> None:
+    policy = hb.SupBTC(300, 3, 2, v=1.0, width_scale=0.02)
+    policy.audit()
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        policy.select(rng.random((3, 2)) / 2)
+        policy.update(rng.random(1))
+    assert sum(policy.diagnostics["visited"]) > 300
+    assert sum(policy.diagnostics["best_lost"]) == sum(policy.diagnostics["far_arms"]) == 0

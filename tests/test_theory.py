@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import lambertw
 
-from heavybandit import theory
+from heavybandit import lower_bound, theory
 
 E2 = math.e**2  # a horizon with ln T = 2
 L8 = 4 * math.exp(-6)  # the δ for which L = ln(2·1·e²·2/δ) = 8 at T = e², K = 1
@@ -52,6 +52,15 @@ dims = st.integers(1, 100)
         (theory.lemma6(3, 1, 4, math.e), 8 * 2 * 10 * math.sqrt(math.e)),
         (theory.lemma7(64.0, 4, 1), 2),
         (theory.lemma7(16.0, 16, THIRD), 2),
+        # p/(1−2p) is ½ for p = γ^{1+ε} = ¼, and 1/14 for 1/16; times T/K it is 4
+        (theory.lemma7_with_gamma(32.0, 4, 1, 0.5), 16 * (3 / 4 - math.sqrt(math.log(2)))),
+        (theory.lemma7_with_gamma(224.0, 4, THIRD, 1 / 8), 112 * (3 / 4 - math.sqrt(math.log(2)))),
+        (theory.lemma7_with_gamma(1.0, 2, 1, 0.5), (1 / 2 - math.sqrt(math.log(2)) / 4) / 2),
+        (theory.theorem3_repaired(5, 4, 1), 10),  # 4·1 is less than 2d
+        (theory.theorem3_repaired(9, 4, 1), 18),  # 8·2 still is
+        (theory.theorem3_repaired(17, 4, 1), 64),  # 16·4
+        (theory.theorem3_repaired(9, 4, THIRD), 32),  # 8·2²
+        (theory.theorem3_repaired(17, 4, 0.5), 128),  # 16·4^{3/2}
         (theory.lemma8(3, 10, 8, 0.5, 1), 3 + 10 * math.sqrt(math.log(2))),
         # 2m/δ = e⁸, and 2 ln m + ln det A = 16
         (theory.mom_beta(9, 50, 16, 16 - 2 * math.log(50), 3, 100 * math.exp(-8), 1), 85),
@@ -152,6 +161,60 @@ def test_lemma_7_follows_from_lemma_8(K, plays_per_arm, eps):
     assert gamma**eps * (T - played) >= theory.lemma7(T, K, eps)
 
 
+@given(st.integers(4, 10**6), st.floats(1, 1e6), eps_values)
+def test_lemma_7_with_its_own_gamma_is_at_least_lemma_7(K, plays_per_arm, eps):
+    T = plays_per_arm * K
+    gamma = theory.theorem3_gamma(T, K, eps)
+    assert theory.lemma7_with_gamma(T, K, eps, gamma) >= theory.lemma7(T, K, eps)
+
+
+@given(st.integers(1, 1000), st.floats(1, 1e9), eps_values, st.floats(0.01, 0.49))
+def test_lemma_7_with_any_gamma_is_what_lemma_8_leaves_to_the_other_arms(K, T, eps, p):
+    gamma = p ** (1 / (1 + eps))
+    played = theory.lemma8(T / K, T, T / K, gamma, eps)
+    left = gamma**eps * (T - played)
+    assert theory.lemma7_with_gamma(T, K, eps, gamma) == pytest.approx(left, abs=1e-9 * T)
+
+
+REPAIRED = [
+    (K, d, eps)
+    for K in (4, 5, 8, 20)
+    for d in sorted({K + 1, K + 2, 2 * K, 2 * K + 1, 3 * K, 4 * K + 3, 10 * K})
+    for eps in (1.0, 0.9, 0.7, 0.5, 0.3, 0.1)
+]
+
+
+def proved(T, d, K, eps):
+    """What the stages of the construction with a capped γ cost together, over Theorem 3's bound."""
+    world = lower_bound(T, d, K, eps, gamma_from="capped")
+    assert world.theta_norm <= 1 + 1e-12
+    each = theory.lemma7_with_gamma(world.stage_length, K, eps, world.gamma)
+    return world.n_stages * each / theory.theorem3(T, d, eps)
+
+
+def test_the_capped_construction_proves_theorem_3_from_the_repaired_horizon_on():
+    for K, d, eps in REPAIRED:
+        least = math.ceil(theory.theorem3_repaired(d, K, eps))
+        for factor in (1, 1.01, 1.3, 2, 3, 10, 100, 10_000):
+            T = math.ceil(least * factor)
+            assert proved(T, d, K, eps) >= 1, (T, d, K, eps)
+
+
+@given(st.integers(4, 40), st.integers(1, 400), st.floats(0.05, 1), st.floats(1, 1e6))
+def test_the_repaired_horizon_is_long_enough_for_any_size(K, more, eps, factor):
+    d = K + more
+    T = theory.theorem3_repaired(d, K, eps) * factor
+    if T < 1e300:
+        assert proved(math.ceil(T), d, K, eps) >= 1
+
+
+def test_far_below_the_repaired_horizon_the_capped_construction_proves_nothing_of_the_kind():
+    # where d/K is large, ‖θ*‖ ≤ 1 costs more than Theorem 3 can bear
+    for d in (4001, 8001):
+        T = math.ceil(theory.theorem3_repaired(d, 4, 1) / 500)
+        assert proved(T, d, 4, 1) < 1
+
+
 def test_lemma_6_as_printed_fails_for_a_stage_of_one_round():
     assert theory.lemma6(1, 6, 10, 1) == 0
     assert theory.lemma3(10, 0) == 0
@@ -192,6 +255,7 @@ def test_the_lower_bound_lies_below_both_upper_bounds(T, d, v, delta, eps):
         lambda x: theory.lemma3(10, x),
         lambda x: theory.lemma6(2, 6, 10, x),
         lambda x: theory.lemma7(x, 20, 0.5),
+        lambda x: theory.lemma7_with_gamma(x, 20, 0.5, 0.3),
         lambda x: theory.crt_threshold(x, 0.5),
         lambda x: theory.menu_beta(x, 10, 3, 0.5),
         lambda x: theory.tofu_threshold(x, 1000, 4, 0.01, 0.5),
@@ -283,6 +347,16 @@ def test_the_theorems_say_nothing_on_section_6_before_billions_of_plays(theorem,
         ("chi", lambda: theory.lemma1([1.0], 3, 1, 0)),
         ("c", lambda: theory.lemma2_threshold(5.0, 3, 1, 0)),
         ("gamma", lambda: theory.lemma8(1, 10, 8, 0.8, 1)),  # 2γ² > 1
+        ("gamma", lambda: theory.lemma7_with_gamma(100.0, 4, 1, 0.8)),
+        ("gamma", lambda: theory.lemma7_with_gamma(100.0, 4, THIRD, 0.5**0.75)),  # 2γ^{1+ε} = 1
+        ("gamma", lambda: theory.lemma7_with_gamma(100.0, 4, 1, 0)),
+        ("horizon", lambda: theory.lemma7_with_gamma(0.5, 4, 1, 0.1)),
+        ("n_arms", lambda: theory.lemma7_with_gamma(100.0, 0, 1, 0.1)),
+        ("eps", lambda: theory.lemma7_with_gamma(100.0, 4, 0, 0.1)),
+        ("n_arms", lambda: theory.theorem3_repaired(10, 3, 1)),
+        ("dim", lambda: theory.theorem3_repaired(4, 4, 1)),
+        ("eps", lambda: theory.theorem3_repaired(10, 4, 0)),
+        ("eps", lambda: theory.theorem3_repaired(10, 4, 1.5)),
         ("plays", lambda: theory.mom_groups(0, 0.01)),
         ("log_det", lambda: theory.crt_beta(5, -1, 3, 0.01, 1)),
         ("regret_per_play", lambda: theory.horizon_of_use(math.sqrt, 0)),
@@ -292,3 +366,7 @@ def test_the_theorems_say_nothing_on_section_6_before_billions_of_plays(theorem,
 def test_bad_input_is_refused_with_a_sentence_that_names_the_argument(argument, call):
     with pytest.raises(ValueError, match=rf"^{argument} is .*, but must "):
         call()
+
+
+def test_the_repaired_horizon_is_infinite_rather_than_an_overflow():
+    assert theory.theorem3_repaired(100, 4, 0.001) == math.inf

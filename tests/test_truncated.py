@@ -15,7 +15,7 @@ from scipy.integrate import quad
 from heavybandit import claims, coverage, noise, paper
 from heavybandit.coverage import Design
 from heavybandit.policy import TIE
-from heavybandit.truncated import bias_and_variance, truncated_moments
+from heavybandit.truncated import bias_and_variance, chance_of_a_miss, truncated_moments
 
 MEANS = (-1.0, -0.3, 0.0, 0.4, 1.0)
 LIMITS = (0.05, 0.5, 1.0, 1.7, 4.0, 60.0, 5_000.0)
@@ -120,6 +120,7 @@ def test_a_limit_that_cuts_nothing_leaves_the_mean_and_the_second_moment(law: no
         (noise.SymmetricPareto(1.6, 2.0), 0.5, 1.4),  # payoffs are above 2.5 or below −1.5
         (noise.Extremal(3.0, 1.0), 0.5, 2.4),
         (noise.Extremal(3.0, 0.2), 5.0, 1.9),
+        (noise.Lottery(3.0, 0.25), 0.5, 0.4),  # 3.5 or −0.5
         (noise.TwoPointPayoff(0.5), 1.0, 1.9),
     ],
 )
@@ -132,6 +133,9 @@ def points(law: noise.Noise, mean: float) -> Iterator[tuple[float, float]]:
     if isinstance(law, noise.Extremal):
         p = law.probability
         yield from ((mean - law.size, p / 2), (mean, 1 - p), (mean + law.size, p / 2))
+    elif isinstance(law, noise.Lottery):
+        p = law.probability
+        yield from ((mean + law.size, p), (mean - law.size * p / (1 - p), 1 - p))
     elif isinstance(law, noise.TwoPointPayoff):
         yield from ((1 / law.gamma, law.gamma * mean), (0.0, 1 - law.gamma * mean))
 
@@ -140,6 +144,9 @@ FEW_VALUES = (
     noise.Extremal(4.0, 0.1),
     noise.Extremal(1.0),
     noise.Extremal(0.2, 0.7),
+    noise.Lottery(4.0, 0.1),
+    noise.Lottery(1.0),
+    noise.Lottery(0.2, 0.7),
     noise.TwoPointPayoff(0.2),
     noise.TwoPointPayoff(1.0),
 )
@@ -147,7 +154,7 @@ FEW_VALUES = (
 
 @pytest.mark.parametrize("law", FEW_VALUES, ids=lambda law: law.name)
 def test_truncated_moments_of_few_values_are_sums_over_them(law: noise.Noise) -> None:
-    means = [m for m in MEANS if m >= 0 or isinstance(law, noise.Extremal)]
+    means = [m for m in MEANS if m >= 0 or isinstance(law, noise.Additive)]
     for mean, limit in ((m, x) for m in means for x in (*LIMITS, 1e40)):
         kept = [(y, q) for y, q in points(law, mean) if abs(y) <= limit]
         wanted = sum(q * y for y, q in kept), sum(q * y**2 for y, q in kept)
@@ -156,7 +163,11 @@ def test_truncated_moments_of_few_values_are_sums_over_them(law: noise.Noise) ->
 
 @pytest.mark.parametrize(
     ("law", "mean", "limit"),
-    [(noise.Extremal(0.2, 1.0), 0.1, 0.3), (noise.TwoPointPayoff(1 / 0.3), 0.1, 0.3)],
+    [
+        (noise.Extremal(0.2, 1.0), 0.1, 0.3),
+        (noise.Lottery(0.2, 0.4), 0.1, 0.3),
+        (noise.TwoPointPayoff(1 / 0.3), 0.1, 0.3),
+    ],
 )
 def test_a_payoff_at_the_limit_is_kept_whatever_its_last_bit_says(
     law: noise.Noise, mean: float, limit: float
@@ -215,9 +226,11 @@ SMALL = Design(
 
 
 @pytest.mark.parametrize("eps", [1.0, 0.5])
-@pytest.mark.parametrize("law", [noise.Extremal(1.5, 0.3), noise.Extremal(6.0, 0.1)])
+@pytest.mark.parametrize(
+    "law", [noise.Extremal(1.5, 0.3), noise.Extremal(6.0, 0.1), noise.Lottery(6.0, 0.1)]
+)
 def test_bias_and_variance_are_sums_over_arms_terms_and_values(
-    law: noise.Extremal, eps: float
+    law: noise.Noise, eps: float
 ) -> None:
     A_inv = np.linalg.inv(np.eye(2) + SMALL.V.T @ SMALL.V)
     v = max(
@@ -305,6 +318,7 @@ def laws(draw: st.DrawFn, eps: float) -> noise.Noise:
                 noise.Pareto(shape, scale, centred=True),
                 noise.SymmetricPareto(shape, scale),
                 noise.Extremal(scale, min(1.0, above)),
+                noise.Lottery(scale, min(0.99, above / 3)),
                 noise.TwoPointPayoff(min(1.0, 1 / scale)),
             ]
         )
@@ -350,3 +364,123 @@ def test_where_the_second_moment_is_a_logarithm() -> None:
 def test_an_arm_of_which_the_history_says_nothing_has_neither_bias_nor_variance() -> None:
     design = Design(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]), np.zeros(2))
     assert bias_and_variance(design, noise.StudentT(), 1.0) == ([0.0], [0.0])
+
+
+# A bound on the probability of a miss.
+
+ONE = np.ones((1, 1))
+
+
+def test_a_chance_of_a_miss_by_hand_where_nothing_is_truncated() -> None:
+    """n = 1: β = h = ½ and c = √½. A payoff of ±1 is kept, E[Z²] = ¼, and there is no bias.
+
+    With α = 6√2, x = αc = 6, and the bound is 2 exp(−36/(2·¼ + ⅔·6·½)) = 2 exp(−14.4).
+    """
+    chance = chance_of_a_miss(
+        Design(ONE, ONE, np.zeros(1)), noise.Extremal(1.0), 1.0, 6 * math.sqrt(2)
+    )
+    assert chance == pytest.approx(2 * math.exp(-14.4))
+
+
+def test_a_chance_of_a_miss_by_hand_where_everything_is_truncated() -> None:
+    """A payoff of 2 is above h/β = 1 and dropped: the bias is ½, E[Z²] is 0.
+
+    With α = √2·(x + ½) the bound is 2 exp(−x²/(⅓x)) = 2 exp(−3x); it says nothing from x = ln 2/3
+    down, and no bias is overcome by α ≤ √½.
+    """
+    design, law = Design(ONE, ONE, np.ones(1)), noise.TwoPointPayoff(0.5)
+
+    def chance(x: float) -> float:
+        return chance_of_a_miss(design, law, 1.0, math.sqrt(2) * (x + 0.5))
+
+    assert chance(3.0) == pytest.approx(2 * math.exp(-9))
+    assert chance(0.5) == pytest.approx(2 * math.exp(-1.5))
+    for x in (0.23, 0.0, -0.2, -0.5, -3.0):
+        assert chance(x) == 1.0
+
+
+@pytest.mark.parametrize("eps", [1.0, 0.5])
+@pytest.mark.parametrize(
+    "law", [noise.Extremal(6.0, 0.1), noise.Lottery(6.0, 0.1), noise.Lottery(0.5, 0.8)]
+)
+def test_a_chance_of_a_miss_is_a_sum_over_arms_terms_and_values(
+    law: noise.Noise, eps: float
+) -> None:
+    A_inv = np.linalg.inv(np.eye(2) + SMALL.V.T @ SMALL.V)
+    for alpha in (4.0, 6.0, 9.0):
+        wanted = 0.0
+        for arm in SMALL.X:
+            beta = [float(arm @ A_inv @ row) for row in SMALL.V]
+            h = sum(abs(b) ** (1 + eps) for b in beta) ** (1 / (1 + eps))
+            bias = second = 0.0
+            for b, row in zip(beta, SMALL.V, strict=True):
+                for y, q in points(law, float(row @ SMALL.theta)):
+                    kept = abs(b * y) <= h
+                    bias -= 0.0 if kept else q * b * y
+                    second += q * (b * y) ** 2 if kept else 0.0
+            x = alpha * math.sqrt(arm @ A_inv @ arm) - abs(bias)
+            wanted += 2 * math.exp(-(x**2) / (2 * second + 2 / 3 * x * h))
+        assert 0 < wanted < 1
+        assert chance_of_a_miss(SMALL, law, eps, alpha) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [noise.Extremal(1.2, 0.9), noise.Lottery(1.5, 0.3), noise.StudentT(3.0)],
+    ids=lambda law: law.name,
+)
+def test_algorithm_2_misses_no_more_often_than_its_chance_says(law: noise.Noise) -> None:
+    """Rule: the lower limit on the frequency of 10 000 histories is not above the bound."""
+    n = 10_000
+    draws = law.draw(np.random.default_rng(13), n * 4).reshape(n, 4)
+    off = np.array([paper.btc(SMALL.V, SMALL.means + row, SMALL.X, 0.0, 1.0)[0] for row in draws])
+    errors = np.abs(off - SMALL.X @ SMALL.theta) / SMALL.c()
+    seen = 0
+    for alpha in (0.0, 0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0):
+        misses = int(np.count_nonzero((errors > alpha + 1).any(axis=1)))
+        assert claims.limits(misses, n)[0] <= chance_of_a_miss(SMALL, law, 1.0, alpha)
+        seen += misses > 0
+    assert seen > 1
+
+
+@given(st.floats(0.01, 20), st.floats(0.001, 20), st.sampled_from([1.0, 0.5]))
+def test_a_chance_of_a_miss_falls_with_alpha_and_is_never_above_1(
+    alpha: float, more: float, eps: float
+) -> None:
+    for law in (noise.StudentT(3.0), noise.SymmetricPareto(1.6), noise.Lottery(6.0, 0.1)):
+        at_first, later = (chance_of_a_miss(SMALL, law, eps, a) for a in (alpha, alpha + more))
+        assert 0 < later <= at_first <= 1
+        assert later < at_first or at_first == 1
+
+
+@pytest.mark.parametrize("law", [noise.StudentT(3.0), noise.Lottery(2.0, 0.1)])
+def test_an_alpha_of_0_is_too_small_to_say_anything(law: noise.Noise) -> None:
+    assert chance_of_a_miss(SMALL, law, 1.0, 0.0) == 1.0
+
+
+def test_an_arm_of_which_the_history_says_nothing_is_not_missed_and_adds_nothing() -> None:
+    """Its estimate is 0 whatever the payoffs, and the ridge's own bias is at most c."""
+    history, law = np.array([[1.0, 0.0]]), noise.Extremal(1.0)
+    known, unknown = np.eye(2)[:1], np.eye(2)[1:]
+    assert chance_of_a_miss(Design(history, unknown, np.zeros(2)), law, 1.0, 0.5) == 0.0
+    alone, both = (
+        chance_of_a_miss(Design(history, X, np.zeros(2)), law, 1.0, 5.0)
+        for X in (known, np.vstack([known, unknown]))
+    )
+    assert both == pytest.approx(alone)
+    assert alone > 0
+
+
+def test_a_chance_of_a_miss_below_the_allowed_one_follows_from_the_printed_alpha() -> None:
+    """Proposition 2: with the exact v and the printed α, δ/T is enough for all arms together."""
+    T, delta = 100, 0.1
+    for law, eps in ((noise.StudentT(3.0), 1.0), (noise.SymmetricPareto(1.6), 0.5)):
+        v = SMALL.raw_moment(law, eps)
+        alpha = coverage.widths(SMALL, "BTC", v, eps, T, delta).alpha
+        assert chance_of_a_miss(SMALL, law, eps, alpha) <= delta / T
+
+
+def test_one_arm_that_is_sure_to_be_missed_is_enough_to_say_nothing() -> None:
+    """Of e₁ every payoff is dropped, and ½√½ is below its bias of ½; of e₂ nothing is known."""
+    design = Design(np.array([[1.0, 0.0]]), np.eye(2), np.array([1.0, 0.0]))
+    assert chance_of_a_miss(design, noise.TwoPointPayoff(0.5), 1.0, 0.5) == 1.0

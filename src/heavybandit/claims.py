@@ -71,7 +71,8 @@ STATEMENTS = {
     "thm-2": ("Section 3.2, Theorem 2", "SupBTC's regret is at most the bound printed"),
     "thm-3": (
         "Section 4, Theorem 3",
-        "Some instance costs every algorithm at least (d−1)^{ε/(1+ε)}T^{1/(1+ε)}/32",
+        "With payoffs in {0, 1/γ}, γ = (K/(T+2K))^{1/(1+ε)}, and moments of at most 2, some "
+        "instance costs every algorithm at least (d−1)^{ε/(1+ε)}T^{1/(1+ε)}/32",
     ),
     "stages-suffice": ("Section 3.2, Algorithm 3", "An arm is found within S = ⌊ln T⌋ stages"),
     "remark-tighter": (
@@ -204,7 +205,7 @@ def settle(
     id: str, notebook: str, test: str, evidence: dict[str, Any], verdict: str, folder: str | Path
 ) -> Claim:
     """Enter what came of a statement, and return it."""
-    where, statement = STATEMENTS[id]
+    where, statement = STATEMENTS.get(id, ("", ""))  # an unknown id is refused below
     claim = Claim(id, where, statement, notebook, test, evidence, verdict)
     record(claim, folder)
     return claim

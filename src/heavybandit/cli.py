@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from . import __version__, results
+from . import __version__, claims, results
 from .experiments import EXPERIMENTS, NOISES, POLICIES, WORLDS, Recipe, by_name, recipe, with_bound
 from .noise import SECTION6
 from .notebooks import NotebookError
@@ -427,18 +427,16 @@ def _notebooks(options: argparse.Namespace) -> int:
 
 def _claims(options: argparse.Namespace) -> int:
     path = Path(options.data) / "claims.json"
-    if not path.exists():
-        print(f"no claims are recorded yet: there is no {path}")
-        return OK
     try:
-        rows = [(c["id"], c["verdict"], c["where"]) for c in json.loads(path.read_text())]
-        if not all(isinstance(cell, str) for row in rows for cell in row):
-            raise TypeError
-    except (ValueError, KeyError, TypeError):
+        entries = claims.read(options.data)
+    except (ValueError, TypeError):
         raise StoreError(f"{path} cannot be read as a list of claims") from None
-    widths = [max(len(row[i]) for row in rows) for i in range(2)] if rows else [0, 0]
-    for claim, verdict, where in rows:
-        print(f"{claim:<{widths[0]}}  {verdict:<{widths[1]}}  {where}")
+    if not entries:
+        print(f"no claims are recorded yet in {path}")
+        return OK
+    widths = [max(len(getattr(c, name)) for c in entries) for name in ("id", "verdict")]
+    for c in entries:
+        print(f"{c.id:<{widths[0]}}  {c.verdict:<{widths[1]}}  {c.where}")
     return OK
 
 

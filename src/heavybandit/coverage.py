@@ -19,6 +19,9 @@ from . import instances, paper, theory
 from .noise import Noise
 from .policy import CONTEXT_STREAM, NOISE_STREAM, TIE, Floats, one_of, stream, whole
 
+COUNTING = 2
+"""Raised whenever `repeat` counts otherwise; stored repetitions name theirs."""
+
 DESIGN_SEED = 2020
 """Designs are drawn from this seed, once and for all; the seeds of repetitions are others."""
 
@@ -136,15 +139,19 @@ def repeat(
     plays: int,
     reps: int,
     seed: int,
+    salt: int | None = None,
     report: Callable[[int], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Draw the payoffs of a history `reps` times and count how far off the estimates are.
+
+    A salt gives the seed another stream, so that cases with the same seed are independent.
 
     misses     repetitions in which some arm's error exceeds (α + 1)c      Propositions 1, 2
     noise      … in which some arm's error but for the ridge's bias exceeds αc
     tenth      … in which some arm's error exceeds (α + 1)c with v understated by 10
     bounded    ridge regression on the same plays, with its own c and α for payoffs in [0, 1]
     scaled     … and with that α scaled to the noise
+    as_wide    … and with the half-widths of Algorithm 1 or 2 themselves
     high, low  by arm, single estimates (of reps · plays) that the noise moves by more than αc,
                up and down                                                 Lemma 2
     truncated  terms that BTC dropped, over all arms
@@ -166,7 +173,8 @@ def repeat(
     high, low = np.zeros(K, dtype=np.int64), np.zeros(K, dtype=np.int64)
     off, moved, ridge = np.empty((reps, K)), np.empty((reps, K)), np.empty((reps, K))
     first = np.empty((reps, plays))
-    rng = stream(seed, NOISE_STREAM)
+    key = (NOISE_STREAM,) if salt is None else (NOISE_STREAM, salt)
+    rng = np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=key))
     for i in range(reps):
         Y = noise.payoffs(means[:, None], noise.draw(rng, n * plays).reshape(n, plays))
         if one_each:
@@ -191,6 +199,9 @@ def repeat(
         "tenth": int(np.count_nonzero(largest > factor.tenth + 1)),
         "bounded": int(np.count_nonzero(of_ridge > factor.bounded + 1)),
         "scaled": int(np.count_nonzero(of_ridge > factor.scaled + 1)),
+        "as_wide": int(
+            np.count_nonzero((np.abs(ridge) * c_pooled > (factor.alpha + 1) * c).any(axis=1))
+        ),
         "truncated": truncated,
         "high": high.tolist(),
         "low": low.tolist(),

@@ -32,6 +32,7 @@ NOISES: dict[str, Callable[..., Any]] = {
     "Pareto": noise.Pareto,
     "SymmetricPareto": noise.SymmetricPareto,
     "Extremal": noise.Extremal,
+    "Lottery": noise.Lottery,
     "TwoPointPayoff": noise.TwoPointPayoff,
 }
 WORLDS: dict[str, Callable[..., Any]] = {
@@ -152,6 +153,7 @@ class RunSpec(Spec):
     horizon: int
     seed: int
     checkpoints: int
+    audit: bool = False  # whether every interval of every stage visited is formed and counted
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, engine version included."""
@@ -164,6 +166,7 @@ class RunSpec(Spec):
             "seed": self.seed,
             "checkpoints": self.checkpoints,
             "engine": ENGINE_VERSION,
+            **({"audit": True} if self.audit else {}),
         }
 
     @property
@@ -259,6 +262,11 @@ class Experiment:
     first_seed: int = 0  # … from this one on
     checkpoints: int = 100  # points a curve
     curve_seeds: int = 10  # curves go into data/ for so many seeds; totals for all
+    audit: bool = False  # audited runs: instead of curves, what each stage counted
+
+    def __post_init__(self) -> None:
+        if self.audit and not {p.name for p in self.policies} <= {"SupBMM", "SupBTC"}:
+            raise ValueError(f"audit is for policies with stages; {self.name} has others")
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, for provenance."""
@@ -272,6 +280,7 @@ class Experiment:
             "checkpoints": self.checkpoints,
             "curve_seeds": self.curve_seeds,
             "engine": ENGINE_VERSION,
+            **({"audit": True} if self.audit else {}),
         }
 
     def groups(self) -> Iterator[list[RunSpec]]:
@@ -282,7 +291,7 @@ class Experiment:
                 policies = [with_bound(policy, built) for policy in self.policies]
                 for seed in range(self.first_seed, self.first_seed + self.seeds):
                     yield [
-                        RunSpec(world, policy, horizon, seed, self.checkpoints)
+                        RunSpec(world, policy, horizon, seed, self.checkpoints, self.audit)
                         for policy in policies
                     ]
 
@@ -323,7 +332,10 @@ class CoverageSpec(Spec):
         whole("plays", self.case.plays, 0)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data, engine version included."""
+        """Plain data, versions included."""
+        return {**self._case(), "reps": self.reps, "seed": self.seed}
+
+    def _case(self) -> dict[str, Any]:
         return {
             "estimator": self.estimator,
             "design": spelled_out(self.case.design, coverage.DESIGNS),
@@ -332,10 +344,13 @@ class CoverageSpec(Spec):
             "horizon": self.case.horizon,
             "delta": float(self.case.delta),
             "plays": self.plays_a_round,
-            "reps": self.reps,
-            "seed": self.seed,
-            "engine": ENGINE_VERSION,
+            "counting": coverage.COUNTING,
         }
+
+    @property
+    def salt(self) -> int:
+        """What gives each case a noise of its own."""
+        return int(digest(self._case())[:8], 16)
 
     def make_design(self) -> coverage.Design:
         """The history and the arms on offer."""
@@ -406,7 +421,8 @@ def _fixed_designs() -> Iterator[tuple[Recipe, int, float]]:
     """Designs, their rounds, and how often the extremal noise strikes that hurts Lemma 2 there.
 
     It must strike rarely enough for a single strike to exceed αc, and then as often as it can;
-    where all weights are equal that is once in 12n draws. Chosen on the designs alone.
+    where all weights are equal that is once in 12n draws. A lottery, whose losses eat into its
+    gains, must strike a little more rarely. Chosen on the designs alone.
     """
     yield recipe("section6", rounds=200), 200, 1 / 2600
     yield recipe("section6", rounds=5), 5, 1 / 90
@@ -421,6 +437,8 @@ def _noises(strikes: float) -> Iterator[tuple[Recipe, float]]:
     for eps in (1.0, 0.5):
         law = noise.Extremal.for_moment(1.0, strikes, eps)
         yield recipe("Extremal", size=law.size, probability=law.probability), eps
+        skewed = noise.Lottery.for_moment(1.0, strikes / 1.14, eps)
+        yield recipe("Lottery", size=skewed.size, probability=skewed.probability), eps
     yield recipe("SymmetricPareto", shape=1.6), 0.5
     yield recipe("SymmetricPareto", shape=1.3), 0.25
 
@@ -441,7 +459,7 @@ FEW_PLAYS_CASES = tuple(
     Case(design, law, eps, rounds + 1, 0.9, plays)
     for design, rounds, strikes in _fixed_designs()
     for law, eps in _noises(strikes)
-    if law.name == "Extremal" and eps == 1
+    if law.name in ("Extremal", "Lottery") and eps == 1
     for plays in (1, 3, 7, 15)
 )
 RARE_AND_LARGE = Case(
@@ -454,6 +472,148 @@ PAPER_POLICIES = tuple(
     for name in ("SupBMM", "SupBTC", "MoM", "CRT", "MENU", "TOFU")
 )
 CONTROL_POLICIES = tuple(recipe(name) for name in CONTROLS)
+
+
+def _small_world(law: Recipe, dim: int = 2) -> Recipe:
+    """Where the printed constants do learn: few dimensions and arms, gaps that matter, small noise.
+
+    Contexts of random direction, so that uniform play costs about 0.7 a play in two dimensions.
+    """
+    return recipe("symmetric", noise=law, n_arms=4, dim=dim)
+
+
+SECTION6_T = recipe("section6", noise="student-t")
+LITTLE_T = recipe("StudentT", df=3.0, scale=0.03)
+LITTLE_PARETO = recipe("SymmetricPareto", shape=1.6, scale=0.05)  # no variance; ε = ½
+BMM_EXACT, BTC_EXACT = recipe("SupBMM", v="exact"), recipe("SupBTC", v="exact")
+BMM_HALF, BTC_HALF = (recipe(name, v="exact", eps=0.5) for name in ("SupBMM", "SupBTC"))
+BTC_HALF_NARROW = recipe("SupBTC", v="exact", eps=0.5, width_scale=0.2)
+
+
+def _lower_bound_worlds(eps: float) -> tuple[Recipe, ...]:
+    """Theorem 3's construction with γ from the stage: one stage of 4 or 16 arms, and several."""
+    return tuple(
+        recipe("lower_bound", dim=dim, n_arms=n_arms, eps=eps, gamma_from="stage")
+        for dim, n_arms in ((5, 4), (17, 16), (9, 4), (17, 4))
+    )
+
+
+def _lower(name: str, eps: float, longest: int, only: str | None = None) -> Experiment:
+    """All policies with exact v, but for TOFU, or one of them. The good arms differ by seed."""
+    six = (recipe(p.name, v="exact", eps=eps, delta=0.01) for p in PAPER_POLICIES)
+    everyone = (*six, *CONTROL_POLICIES)
+    return Experiment(
+        name=name,
+        what=f"Theorem 3's construction, repaired, ε = {eps:g}: {only or 'all policies but TOFU'}",
+        worlds=_lower_bound_worlds(eps),
+        policies=tuple(p for p in everyone if (p.name == only if only else p.name != "TOFU")),
+        horizons=tuple(T for T in (1_000, 4_000, 16_000) if longest >= T),
+        seeds=20,
+        checkpoints=1,
+        curve_seeds=1,
+    )
+
+
+def _audit(name: str, policy: Recipe, horizon: int, seeds: int, *worlds: Recipe) -> Experiment:
+    return Experiment(
+        name=f"audit_{name}",
+        what=f"Lemmas 3, 5 and 6 along {policy.name}'s trajectories, {seeds} seeds",
+        worlds=worlds,
+        policies=(policy,),
+        horizons=(horizon,),
+        seeds=seeds,
+        checkpoints=1,
+        curve_seeds=seeds,
+        audit=True,
+    )
+
+
+THEOREM_EXPERIMENTS = (
+    Experiment(
+        name="theorem1",
+        what="Theorem 1: SupBMM with the printed constants where it learns, to 10⁸ plays",
+        worlds=(_small_world(LITTLE_T),),
+        policies=(BMM_EXACT,),
+        horizons=tuple(10**k for k in range(4, 9)),
+        seeds=4,
+        checkpoints=20,
+    ),
+    Experiment(
+        name="theorem1_half",
+        what="Theorem 1 without a variance, ε = ½, to 10⁸ plays",
+        worlds=(_small_world(LITTLE_PARETO),),
+        policies=(BMM_HALF,),
+        horizons=tuple(10**k for k in range(4, 9)),
+        seeds=4,
+        checkpoints=20,
+    ),
+    Experiment(
+        name="theorem1_dims",
+        what="Theorem 1: SupBMM's regret as the dimension grows",
+        worlds=tuple(_small_world(LITTLE_T, dim) for dim in (2, 4, 8, 16)),
+        policies=(BMM_EXACT,),
+        horizons=(10**7,),
+        seeds=4,
+        checkpoints=20,
+    ),
+    Experiment(
+        name="theorem2",
+        what="Theorem 2: SupBTC with the printed constants where it learns, to 10⁷ plays",
+        worlds=(_small_world(LITTLE_T),),
+        policies=(BTC_EXACT,),
+        horizons=tuple(10**k for k in range(4, 8)),
+        seeds=4,
+        checkpoints=20,
+    ),
+    Experiment(
+        name="theorem2_half",
+        what="Theorem 2 without a variance, ε = ½, with the printed widths and a fifth of them",
+        worlds=(_small_world(LITTLE_PARETO),),
+        policies=(BTC_HALF, BTC_HALF_NARROW),
+        horizons=tuple(10**k for k in range(4, 8)),
+        seeds=4,
+        checkpoints=20,
+    ),
+    Experiment(
+        name="theorem2_dims",
+        what="Theorem 2: SupBTC's regret as the dimension grows",
+        worlds=tuple(_small_world(LITTLE_T, dim) for dim in (2, 4, 8, 16)),
+        policies=(BTC_EXACT,),
+        horizons=(10**6,),
+        seeds=4,
+        checkpoints=20,
+    ),
+    Experiment(
+        name="theorem_controls",
+        what="controls in the worlds of Theorems 1 and 2",
+        worlds=(_small_world(LITTLE_T), _small_world(LITTLE_PARETO)),
+        policies=CONTROL_POLICIES,
+        horizons=(10**4, 10**5, 10**6),
+        seeds=4,
+        checkpoints=20,
+    ),
+    Experiment(
+        name="theorem_section6",
+        what="Theorems 1 and 2 on Section 6's instance, to 10⁶ plays",
+        worlds=(recipe("section6", noise="student-t"),),
+        policies=(
+            *(recipe(p.name, v="printed", delta=0.01) for p in (BMM_EXACT, BTC_EXACT)),
+            *CONTROL_POLICIES,
+        ),
+        horizons=(10**4, 10**5, 10**6),
+        seeds=4,
+        checkpoints=20,
+    ),
+    _audit("bmm", BMM_EXACT, 10**5, 500, _small_world(LITTLE_T)),
+    _audit("bmm_half", BMM_HALF, 10**5, 500, _small_world(LITTLE_PARETO)),
+    _audit("bmm_long", BMM_EXACT, 10**6, 20, _small_world(LITTLE_T), SECTION6_T),
+    _audit("btc", BTC_EXACT, 10**4, 500, _small_world(LITTLE_T)),
+    _audit("btc_long", BTC_EXACT, 10**5, 20, _small_world(LITTLE_T), SECTION6_T),
+    _lower("lower", 1.0, 16_000),
+    _lower("lower_half", 0.5, 16_000),
+    _lower("lower_tofu", 1.0, 4_000, only="TOFU"),  # whose matrix roots take a hundred times longer
+    _lower("lower_tofu_half", 0.5, 4_000, only="TOFU"),
+)
 
 EXPERIMENTS: dict[str, Experiment | Coverage] = {
     experiment.name: experiment
@@ -504,6 +664,7 @@ EXPERIMENTS: dict[str, Experiment | Coverage] = {
             reps=2_000,
             seeds=5,
         ),
+        *THEOREM_EXPERIMENTS,
     )
 }
 

@@ -116,7 +116,7 @@ def symmetric(
     return _world("symmetric", noise, n_arms, dim, _along_ones(dim), low=-1.0)
 
 
-GAMMA_FROM = ("horizon", "stage")
+GAMMA_FROM = ("horizon", "stage", "capped")
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,9 @@ class LowerBound:
     dim: int  # d
     n_arms: int  # K
     eps: float  # ε
-    gamma_from: str = "horizon"  # "horizon" as printed, or "stage": γ from the stage's length
+    gamma_from: str = "horizon"
+    """"horizon" as printed; "stage": γ from the stage's length, to which Lemma 7 is applied; or
+    "capped": the same, but no larger than ‖θ*‖ ≤ 1 allows."""
 
     def __post_init__(self) -> None:
         whole("horizon", self.horizon, 1)
@@ -170,9 +172,15 @@ class LowerBound:
 
     @property
     def gamma(self) -> float:
-        """γ = (K/(T+2K))^{1/(1+ε)} with T as printed, or with the stage's length in its place."""
+        """γ = (K/(T+2K))^{1/(1+ε)} with T as printed, or with the stage's length in its place.
+
+        ‖θ*‖ ≤ 1 as long as γ ≤ (2(S+1))^{−1/(2ε)}.
+        """
         length = self.horizon if self.gamma_from == "horizon" else self.stage_length
-        return float((self.n_arms / (length + 2 * self.n_arms)) ** (1 / (1 + self.eps)))
+        gamma = float((self.n_arms / (length + 2 * self.n_arms)) ** (1 / (1 + self.eps)))
+        if self.gamma_from == "capped":
+            gamma = min(gamma, float((2 * (self.n_stages + 1)) ** (-1 / (2 * self.eps))))
+        return gamma
 
     @property
     def noise(self) -> Noise:

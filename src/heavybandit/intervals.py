@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.stats import binom
 
 from . import claims, results
@@ -24,6 +25,7 @@ LAW_LABELS = {
     "StudentT": "Student's t",
     "Pareto": "skewed Pareto",
     "Extremal": "extremal",
+    "Lottery": "lottery",
     "SymmetricPareto": "symmetric Pareto",
     "TwoPointPayoff": "rare and large",
 }
@@ -83,6 +85,16 @@ class Covered:
         """The level that no value exceeded: the upper end of the last bin."""
         return float(10.0 ** (max(self.histograms[kind]) / BINS))
 
+    def enough(self, failure: float) -> float:
+        """An α with which medians of the first arm's estimates would have failed so rarely.
+
+        The least level that single estimates exceed no more often than a median of so many plays
+        can bear; up to the width of a bin, and by counting both sides for one.
+        """
+        bearable = bad_enough(self.plays, failure / (2 * self.arms))
+        levels, above = self.tail("single")
+        return float(levels[np.argmax(above <= bearable)])
+
     def mechanism(self) -> float:
         """An upper limit, at claims.CONFIDENCE, on the miss probability, by Proposition 1's proof.
 
@@ -108,6 +120,14 @@ def plays_enough(bad: float, failure: float) -> int:
     while median_errs(bad, plays) > failure:
         plays += 2
     return plays
+
+
+def bad_enough(plays: int, failure: float) -> float:
+    """The largest share of bad estimates with which a median of them fails no more often."""
+    most = median_errs(0.5, plays)
+    if not 0 < failure <= most:
+        raise ValueError(f"failure is {failure}, but must be in (0, {most:.3g}] for {plays} plays")
+    return float(brentq(lambda bad: median_errs(bad, plays) - failure, 0.0, 0.5, xtol=1e-12))
 
 
 def extremal_tail(n: int, probability: float, strikes: int) -> float:

@@ -288,6 +288,48 @@ class Extremal(Additive):
 
 
 @dataclass(frozen=True)
+class Lottery(Additive):
+    """A large gain now and then, a small loss otherwise; mean 0, so all of the tail is on one side.
+
+    size with probability p, else −size·p/(1−p)
+    """
+
+    size: float
+    """The gain."""
+
+    probability: float = 0.5
+    """How often it is won, p."""
+
+    label: ClassVar[str] = "lottery"
+
+    def __post_init__(self) -> None:
+        require_positive("size", self.size)
+        if not 0 < self.probability < 1:
+            raise ValueError(f"probability is {self.probability}, but must be in (0, 1)")
+
+    @property
+    def loss(self) -> float:
+        """What is lost otherwise, size·p/(1−p)."""
+        return self.size * self.probability / (1 - self.probability)
+
+    @classmethod
+    def for_moment(cls, v: float, probability: float, eps: float) -> Self:
+        """The lottery with E|X|^{1+ε} = v."""
+        require_positive("v", v)
+        require_eps(eps)
+        unit = cls(1.0, probability).moment_about(1 + eps, 0.0)
+        return cls(float((v / unit) ** (1 / (1 + eps))), probability)
+
+    def draw(self, rng: np.random.Generator, n: int) -> FloatArray:
+        return np.where(rng.random(n) < self.probability, self.size, -self.loss)
+
+    def moment_about(self, q: float, a: float) -> float:
+        """p|size−a|^q + (1−p)|loss+a|^q"""
+        p = self.probability
+        return float(p * abs(self.size - a) ** q + (1 - p) * abs(self.loss + a) ** q)
+
+
+@dataclass(frozen=True)
 class TwoPointPayoff(Noise):
     """Payoffs 1/γ with probability γ·mean, else 0: the lower bound's (equation (23)).
 

@@ -76,14 +76,18 @@ def rows(
     spans: Sequence[tuple[float, float]] | None = None,
     which: int = 0,
     label: str | None = None,
+    lower: float = 0.0,
 ) -> None:
-    """A dot a row, the first row on top, with a bar over its span; `which` picks the identity."""
-    places = np.arange(len(names))
+    """A dot a row, the first row on top, with a bar over its span; `which` picks the identity.
+
+    lower   by how much of a row it stands below its middle
+    """
+    places = np.arange(len(names)) + lower
     colour, marker = PALETTE[which], MARKERS[which]
     if spans is not None:
         axes.hlines(places, *np.transpose(spans), color=colour, linewidth=2.5, alpha=0.45)
     axes.plot(values, places, marker, color=colour, markersize=4.5, linestyle="none", label=label)
-    axes.set_yticks(places, names)
+    axes.set_yticks(np.arange(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(axis="x", linewidth=0.4, alpha=0.5)
 
@@ -96,6 +100,13 @@ def style(which: int) -> dict[str, Any]:
         "linestyle": LINES[which],
         "markersize": 4,
     }
+
+
+def shade(which: int, count: int) -> Any:
+    """One of `count` steps from dark to light, for what has an order."""
+    import matplotlib as mpl
+
+    return mpl.colormaps["viridis"](0.85 * which / max(1, count - 1))
 
 
 def legend_above(axes: Axes) -> None:
@@ -161,6 +172,47 @@ def draw_regret(axes: Axes, policy: str, plays: Any, curves: Floats) -> None:
         textcoords="offset points",
         color=style.colour,
         va="center",
+        annotation_clip=False,
+    )
+
+
+def draw_horizons(
+    axes: Axes, policy: str, horizons: Sequence[int], regrets: Sequence[Floats], label: str = ""
+) -> None:
+    """Draw total regret against the horizon: median and range over seeds, labelled at its end."""
+    style = look(policy)
+    middle = [float(np.median(values)) for values in regrets]
+    ends = [(float(values.min()), float(values.max())) for values in regrets]
+    axes.vlines(horizons, *np.transpose(ends), color=style.colour, linewidth=2.5, alpha=0.45)
+    axes.plot(horizons, middle, style.line, color=style.colour, marker=style.marker, markersize=4.5)
+    line_label(axes, horizons[-1], middle[-1], label or policy, style.colour)
+
+
+def stage_bars(axes: Axes, shares: Floats, names: Sequence[str]) -> None:
+    """A bar a row of `shares`, cut into stages, each with its number where there is room."""
+    for i, row in enumerate(shares):
+        bottom = 0.0
+        for s, share in enumerate(row):
+            colour = shade(s, shares.shape[1])
+            axes.bar(i, share, bottom=bottom, color=colour, edgecolor="#FFFFFF", linewidth=0.5)
+            if share > 0.08:
+                place = (i, bottom + share / 2)
+                ink = "#FFFFFF" if s < 0.6 * shares.shape[1] else "#000000"
+                axes.annotate(str(s + 1), place, ha="center", va="center", color=ink)
+            bottom += share
+    axes.set_xticks(range(len(names)), names)
+
+
+def line_label(axes: Axes, x: float, y: float, text: str, colour: str = "#000000") -> None:
+    """Words at a point of a line."""
+    axes.annotate(
+        text,
+        (x, y),
+        xytext=(7, 0),
+        textcoords="offset points",
+        color=colour,
+        va="center",
+        fontsize=8,
         annotation_clip=False,
     )
 

@@ -4,7 +4,8 @@
     data/NAME.curves.csv   run, plays, regret; for the first seeds only
     data/NAME.json         the experiment, versions of what computed it, checksums of both files
 
-A run of a coverage experiment is some repetitions of a case, and its curves are histograms.
+A run of a coverage experiment is some repetitions of a case, and its curves are histograms. Audited
+runs have, instead of curves, a line a stage that was visited.
 
 Numbers have 9 significant digits; counts are exact. The same runs give the same bytes, whatever the
 order, the workers or the machine, as long as the libraries named in the sidecar are the same.
@@ -103,7 +104,20 @@ def curve_rows(index: int, result: dict[str, Any]) -> list[list[str]]:
     ]
 
 
-COVERED = ("misses", "noise", "tenth", "bounded", "scaled", "truncated")
+AUDITED = ("visited", "explored", "sum_c", "best_lost", "far_arms")
+
+
+def stage_rows(index: int, result: dict[str, Any]) -> list[list[str]]:
+    """An audited run's lines in NAME.curves.csv: what each stage that was visited counted."""
+    seen = result["diagnostics"]
+    return [
+        [str(index), str(s + 1), *(number(seen[name][s]) for name in AUDITED)]
+        for s, visits in enumerate(seen["visited"])
+        if visits
+    ]
+
+
+COVERED = ("misses", "noise", "tenth", "bounded", "scaled", "as_wide", "truncated")
 BY_ARM = ("high", "low")
 COVERAGE_COLUMNS = (
     "run",
@@ -167,10 +181,16 @@ class Form:
     curve_rows: Callable[[int, dict[str, Any]], list[list[str]]]
 
 
-FORMS: dict[type, Form] = {
-    Experiment: Form(COLUMNS, run_row, ("run", "plays", "regret"), curve_rows),
-    Coverage: Form(COVERAGE_COLUMNS, coverage_row, ("run", "kind", "bin", "count"), histogram_rows),
-}
+REGRET = Form(COLUMNS, run_row, ("run", "plays", "regret"), curve_rows)
+AUDIT = Form(COLUMNS, run_row, ("run", "stage", *AUDITED), stage_rows)
+REPEATED = Form(COVERAGE_COLUMNS, coverage_row, ("run", "kind", "bin", "count"), histogram_rows)
+
+
+def form_of(experiment: Experiment | Coverage) -> Form:
+    """How an experiment's runs are written down."""
+    if isinstance(experiment, Coverage):
+        return REPEATED
+    return AUDIT if experiment.audit else REGRET
 
 
 def _csv(header: tuple[str, ...], rows: Iterator[list[str]]) -> str:
@@ -190,7 +210,7 @@ def consolidate(experiment: Experiment | Coverage, store: Store, folder: str | P
 
     A file that is already as it should be is not touched.
     """
-    form = FORMS[type(experiment)]
+    form = form_of(experiment)
     specs: Sequence[Spec] = experiment.runs()
     results = [store.load(spec) for spec in specs]
     missing = results.count(None)
@@ -355,7 +375,7 @@ def verify(folder: str | Path, *, seed: int, plays: float, names: list[str] | No
             extra += spec.plays
         result = run_group([spec])[0]
         rows, curves = tables[name]
-        form = FORMS[type(EXPERIMENTS[name])]
+        form = form_of(EXPERIMENTS[name])
         who = f"{name}: run {index}, {spec.text()}"
         if rows.get(str(index)) != form.row(index, spec, result):
             differences.append(f"{who}: its row comes out differently")
@@ -370,7 +390,7 @@ def verify(folder: str | Path, *, seed: int, plays: float, names: list[str] | No
 def _what_is_odd(name: str, folder: str | Path) -> list[str]:
     """What is wrong with the tables' form: other columns, or other runs than the experiment's."""
     experiment = EXPERIMENTS[name]
-    form = FORMS[type(experiment)]
+    form = form_of(experiment)
     specs: Sequence[Spec] = experiment.runs()
     curves = [i for i, spec in enumerate(specs) if _has_curve(experiment, spec)]
     found = []

@@ -76,6 +76,7 @@ def run_group(
         world,
         together[0].seed,
         checkpoints=together[0].checkpoints,
+        audit=together[0].audit,
         progress=report,
     )
     return [as_result(run) for run in runs]
@@ -93,6 +94,7 @@ def _cover(spec: CoverageSpec, report: bool | Callable[[int], None]) -> dict[str
         spec.plays_a_round,
         spec.reps,
         spec.seed,
+        spec.salt,
         report if callable(report) else lambda _: None,
     )
 

@@ -195,6 +195,19 @@ def theorem3_applies(horizon: float, dim: int, n_arms: int, eps: float) -> bool:
     return bool(horizon >= n_arms >= 4 and long_enough and dim >= n_arms)
 
 
+def theorem3_repaired(dim: int, n_arms: int, eps: float) -> float:
+    """From this T on Theorem 3's bound is proved, if γ is chosen anew (no statement of the paper).
+
+    max(2d, (d−1)((d−1)/K)^{(1+ε)/(2ε)}), for d ≥ K+1 and K ≥ 4; notebook 05 has the proof.
+    """
+    require_eps(eps)
+    require_at_least("n_arms", n_arms, 4)
+    require_at_least("dim", dim, n_arms + 1)
+    # In logarithms, because the power overflows as ε falls to 0.
+    log_needed = math.log(dim - 1) + (1 + eps) / (2 * eps) * math.log((dim - 1) / n_arms)
+    return max(2.0 * dim, math.exp(log_needed) if log_needed < 700 else math.inf)
+
+
 # The lemmas
 
 
@@ -255,6 +268,29 @@ def lemma7(horizon: Number, n_arms: int, eps: float) -> Number:
     return bound
 
 
+def lemma7_with_gamma(horizon: Number, n_arms: int, eps: float, gamma: float) -> Number:
+    """What Lemma 7's proof shows for any γ, before it chooses one (Lemma 7).
+
+    Tγ^ε (1 − 1/K − (√ln 2/2) √((T/K) γ^{1+ε}/(1−2γ^{1+ε})))
+    """
+    require_at_least("horizon", horizon, 1)
+    require_at_least("n_arms", n_arms, 1)
+    require_eps(eps)
+    p = _two_point(gamma, eps)
+    learnt = math.sqrt(math.log(2)) / 2 * np.sqrt(horizon / n_arms * p / (1 - 2 * p))
+    bound: Number = horizon * gamma**eps * (1 - 1 / n_arms - learnt)
+    return bound
+
+
+def _two_point(gamma: float, eps: float) -> float:
+    """γ^{1+ε}, the probability with which an arm that is not the good one pays."""
+    require_positive("gamma", gamma)
+    p: float = gamma ** (1 + eps)
+    if not 2 * p < 1:
+        raise ValueError(f"gamma is {gamma}, but must satisfy 2 gamma^(1+eps) < 1")
+    return p
+
+
 def lemma8(unif_mean: float, bound: float, unif_count: float, gamma: float, eps: float) -> float:
     """E_a f, for 0 ≤ f ≤ M, is at most this once arm a is made the good one (Lemma 8).
 
@@ -262,11 +298,8 @@ def lemma8(unif_mean: float, bound: float, unif_count: float, gamma: float, eps:
     """
     require_positive("bound", bound)
     require_at_least("unif_count", unif_count, 0)
-    require_positive("gamma", gamma)
     require_eps(eps)
-    p = gamma ** (1 + eps)
-    if not 2 * p < 1:
-        raise ValueError(f"gamma is {gamma}, but must satisfy 2 gamma^(1+eps) < 1")
+    p = _two_point(gamma, eps)
     return unif_mean + bound / 2 * math.sqrt(math.log(2) * unif_count * p / (1 - 2 * p))
 
 

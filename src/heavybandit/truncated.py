@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import gamma, stdtr
 
 from .coverage import Design
-from .noise import Extremal, Noise, Pareto, StudentT, SymmetricPareto, TwoPointPayoff
+from .noise import Extremal, Lottery, Noise, Pareto, StudentT, SymmetricPareto, TwoPointPayoff
 from .policy import TIE, Floats
 
 Partial = Callable[[int, Floats, Floats], Floats]
@@ -95,16 +95,28 @@ def _(noise: SymmetricPareto, mean: Floats, limit: Floats) -> tuple[Floats, Floa
     return _shifted(partial, mean, limit)
 
 
+def _discrete(*points: tuple[float, float]) -> Partial:
+    """E[X^k; a ≤ X ≤ b] for values with their probabilities."""
+
+    def partial(k: int, low: Floats, high: Floats) -> Floats:
+        return np.sum([q * x**k * ((low <= x) & (x <= high)) for x, q in points], axis=0)
+
+    return partial
+
+
 @truncated_moments.register
 def _(noise: Extremal, mean: Floats, limit: Floats) -> tuple[Floats, Floats]:
     """A sum over −size, 0 and size."""
     p = noise.probability
+    points = ((-noise.size, p / 2), (0.0, 1 - p), (noise.size, p / 2))
+    return _shifted(_discrete(*points), mean, limit)
 
-    def partial(k: int, low: Floats, high: Floats) -> Floats:
-        points = ((-noise.size, p / 2), (0.0, 1 - p), (noise.size, p / 2))
-        return np.sum([q * x**k * ((low <= x) & (x <= high)) for x, q in points], axis=0)
 
-    return _shifted(partial, mean, limit)
+@truncated_moments.register
+def _(noise: Lottery, mean: Floats, limit: Floats) -> tuple[Floats, Floats]:
+    """A sum over the gain and the loss."""
+    p = noise.probability
+    return _shifted(_discrete((noise.size, p), (-noise.loss, 1 - p)), mean, limit)
 
 
 @truncated_moments.register
@@ -116,9 +128,32 @@ def _(noise: TwoPointPayoff, mean: Floats, limit: Floats) -> tuple[Floats, Float
 
 def bias_and_variance(design: Design, noise: Noise, eps: float) -> tuple[Floats, Floats]:
     """By arm, |bias|/(v·h) and ΣE[Z²]/(v·h²); Proposition 2's proof says that neither exceeds 1."""
+    v = design.raw_moment(noise, eps)
+    bias, second, h = _exactly(design, noise, eps)
+    scale = np.where(h > 0, h, 1.0)  # an arm of which the history says nothing has neither
+    return bias / (v * scale), second / (v * scale**2)
+
+
+def chance_of_a_miss(design: Design, noise: Noise, eps: float, alpha: float) -> float:
+    """A bound on the probability that BTC misses any arm by more than (α + 1)c, from its law alone.
+
+    Bernstein's inequality with second moments (notebook 02), with the exact bias and ΣE[Z²]:
+    Σ_a 2 exp(−x²/(2ΣE[Z²] + ⅔xh)), x = αc − |bias|; the ridge's own bias is at most c.
+    """
+    bias, second, h = _exactly(design, noise, eps)
+    x = alpha * design.c() - bias
+    if np.any(x <= 0):
+        return 1.0
+    spread = 2 * second + 2 / 3 * x * h
+    with np.errstate(divide="ignore"):
+        chances = np.where(spread > 0, 2 * np.exp(-(x**2) / spread), 0.0)
+    return min(1.0, float(chances.sum()))
+
+
+def _exactly(design: Design, noise: Noise, eps: float) -> tuple[Floats, Floats, Floats]:
+    """By arm, the bias of the truncated sum, ΣE[Z²] and h."""
     beta = design.beta()
     h = np.linalg.norm(beta, ord=1 + eps, axis=1)
-    v = design.raw_moment(noise, eps)
     with np.errstate(divide="ignore", invalid="ignore"):
         limit = h[:, None] / np.abs(beta)  # a payoff above this is dropped
     never = np.finfo(float).max ** 0.25
@@ -126,5 +161,4 @@ def bias_and_variance(design: Design, noise: Noise, eps: float) -> tuple[Floats,
     means = np.broadcast_to(design.means, beta.shape)
     first, second = truncated_moments(noise, means, limit)
     bias = np.abs(np.sum(beta * (first - means - noise.mean), axis=1))
-    scale = np.where(h > 0, h, 1.0)  # an arm of which the history says nothing has neither
-    return bias / (v * scale), np.sum(beta**2 * second, axis=1) / (v * scale**2)
+    return bias, np.sum(beta**2 * second, axis=1), h

@@ -18,6 +18,7 @@ from .state import (
     ENTERING,
     ESTIMATES,
     EXPLORE,
+    FAR_NOW,
     FLAT_BMM,
     FLAT_BTC,
     FRESH,
@@ -28,6 +29,7 @@ from .state import (
     KIND,
     LEVEL,
     LOG_DET,
+    LOST_NOW,
     MENU,
     MISSED,
     MOM,
@@ -150,6 +152,8 @@ def choose_by_stages(state, luck, truth):
         state.stage[s, ENTERING] = n
         clock[DEPTH] = s + 1
         power *= 0.5  # 2^{-s}, with s counted from 1
+        if audit:
+            audit_survivors(state, s, n, truth, 8.0 * power)
         limit = power * (1.0 + TIE)
         set_widths(state.A_inv[s], state.X_T, n, line, factor)
         widest = largest(line[WIDTH], n)
@@ -166,6 +170,23 @@ def choose_by_stages(state, luck, truth):
         n = keep_arms_near_the_best(state, n, 2.0 * power + TIE)
     clock[GROWS] = -1  # no stage is left: exploit (reading R12)
     return alive[lowest_near_best(line[UPPER], n)]
+
+
+@compiled
+def audit_survivors(state, s, n, truth, reach):
+    """Lemma 5: is the best arm among those that enter stage s, and are all within 2^{3−s} of it?"""
+    if truth[0] != truth[0]:  # NaN: nobody knows
+        return
+    best = largest(truth, truth.size)
+    lost, far = 1, 0
+    for i in range(n):
+        gap = best - truth[state.alive[i]]
+        if gap <= 0.0:
+            lost = 0
+        if gap > reach * (1.0 + TIE):
+            far += 1
+    state.stage[s, LOST_NOW] = lost
+    state.stage[s, FAR_NOW] = far
 
 
 @compiled

@@ -18,6 +18,8 @@ from .state import (
     ENTERING,
     EXPLOITED,
     EXPLORED,
+    FAR,
+    FAR_NOW,
     FLAT_BMM,
     FLAT_BTC,
     FRESH,
@@ -25,6 +27,8 @@ from .state import (
     GROWS,
     KIND,
     LOG_DET,
+    LOST,
+    LOST_NOW,
     MENU,
     MOM,
     ROUND,
@@ -89,6 +93,8 @@ def book(counts, stage, clock):
     for s in range(depth):
         stage[s, VISITS] += 1
         stage[s, ENTERED] += stage[s, ENTERING]
+        stage[s, LOST] += stage[s, LOST_NOW]
+        stage[s, FAR] += stage[s, FAR_NOW]
     if depth > 0:
         stage[depth - 1, EXPLOITED if clock[GROWS] < 0 else EXPLORED] += 1
 

@@ -7,7 +7,7 @@ import math
 from ..policy import TIE
 from ._compile import compiled
 from .linear import add_context, cholesky, combine, multiply, order_statistic, solve
-from .state import CONST, R_HAT, SIZE, SOLVED, THETA_NOW, U
+from .state import AUDIT, CONST, R_HAT, SIZE, SOLVED, THETA_NOW, U
 
 
 @compiled
@@ -30,7 +30,9 @@ def bmm_estimates(state, s, n):
 @compiled
 def columns_learn(state, s, x, payoffs):
     """Put a round into A and into every b^j, for BMM and MENU."""
-    add_context(state.A_inv[s], x, state.vector[SOLVED])
+    log_growth = add_context(state.A_inv[s], x, state.vector[SOLVED])
+    if state.clock[AUDIT] == 1:
+        state.sum_c[s] += math.sqrt(math.expm1(log_growth))
     state.stage[s, SIZE] += 1
     for i in range(x.size):
         x_i = x[i]

@@ -100,6 +100,11 @@ class Compiled(Policy):
     def diagnostics(self) -> dict[str, object]:
         """What the policy has counted so far; see `simulate.Run`."""
         counts, stages = self._state.counts[st.TOTAL], self._state.stage
+        audited = {
+            "sum_c": self._state.sum_c.tolist(),
+            "best_lost": stages[:, st.LOST].tolist(),
+            "far_arms": stages[:, st.FAR].tolist(),
+        }
         return {
             "explored": stages[:, st.EXPLORED].tolist(),
             "exploited": stages[:, st.EXPLOITED].tolist(),
@@ -118,6 +123,7 @@ class Compiled(Policy):
             "matrix_roots": int(counts[st.ROOTS]),
             "intervals": int(counts[st.INTERVALS]),
             "intervals_missed": int(counts[st.MISSED]),
+            **(audited if self._state.clock[AUDIT] else {}),
         }
 
 

@@ -29,7 +29,10 @@ TOTAL, FRESH = range(2)
 # Columns of `stage`: |Ψ^s|; suspects, and at how many of them or at which size to look again; the
 # chunks of kept contexts; diagnostics.
 SIZE, N_SUSPECTS, LOOK_AT, LOOK_AT_SIZE, CHUNK_FIRST, CHUNK_LAST = range(6)
-EXPLORED, EXPLOITED, VISITS, ENTERED, ENTERING, N_STAGE = range(6, 12)
+EXPLORED, EXPLOITED, VISITS, ENTERED, ENTERING = range(6, 11)
+# What an audit counts: visits that the best arm did not enter, arms that entered though they are
+# worse than it by more than 2^{3−s}; and the same for the round under way.
+LOST, FAR, LOST_NOW, FAR_NOW, N_STAGE = range(11, 16)
 # Rows of `line`, an entry an arm.
 WIDTH, UPPER, R_HAT, H, BETA, N_LINE = range(6)
 # Rows of `vector`.
@@ -52,6 +55,7 @@ class State(NamedTuple):
     whiten: Floats  # (S, d, d): W with WᵀW ≥ (VᵀV)⁺, as of the last look at the suspects
     theta: Floats  # (S, d): A⁻¹·total
     total: Floats  # (S, d): Σ payoff · context; suspects left out
+    sum_c: Floats  # (S,): Σ √(xᵀA⁻¹x) over the stage's rounds, if it is audited
     leverage: Floats  # (S,): no context of the stage has xᵀ(VᵀV)⁺x above this
     b: Floats  # (S, d, r): the same for each of r plays a round; r = 0 where `total` does
     suspects: Floats  # (S, capacity, d+1): contexts and payoffs that may yet be truncated
@@ -109,6 +113,7 @@ def new_state(
         whiten=np.repeat(1e150 * np.eye(d)[None], suspicious, axis=0),
         theta=np.zeros((S, d)),
         total=np.zeros((S, d)),
+        sum_c=np.zeros(S),
         leverage=np.zeros(S),
         b=np.zeros((S, d, columns)),
         suspects=np.zeros((suspicious, capacity, d + 1)),

@@ -41,6 +41,7 @@ from ..policy import TIE
 from ._compile import compiled
 from .linear import add_context, add_outer, combine, eigen, multiply, quadratic_forms, solve
 from .state import (
+    AUDIT,
     BETA,
     CHUNK,
     CHUNK_FIRST,
@@ -151,7 +152,9 @@ def weighted_norm(state, s, a):
 @compiled
 def btc_learn(state, s, x, payoff):
     """Put the context and its payoff into stage s."""
-    add_context(state.A_inv[s], x, state.vector[SOLVED])
+    log_growth = add_context(state.A_inv[s], x, state.vector[SOLVED])
+    if state.clock[AUDIT] == 1:
+        state.sum_c[s] += math.sqrt(math.expm1(log_growth))
     add_outer(state.gram[s], state.gram_lost[s], x)
     if state.num[EPS] < 1.0:
         keep_context(state, s, x)

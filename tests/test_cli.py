@@ -23,9 +23,10 @@ from hypothesis import strategies as st
 
 import heavybandit as hb
 from heavybandit import cli, progress, store
+from heavybandit.catalogue import EXPERIMENTS
 from heavybandit.claims import HOLDS, NOT_REPRODUCED, settle
 from heavybandit.cli import main
-from heavybandit.experiments import EXPERIMENTS, NOISES, POLICIES, WORLDS, Experiment, recipe
+from heavybandit.experiments import NOISES, POLICIES, WORLDS, Experiment, recipe
 from heavybandit.progress import Progress
 from heavybandit.store import Store
 from heavybandit.sweep import run_group

@@ -18,8 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heavybandit import coverage, experiments, instances, noise, results
+from heavybandit.catalogue import EXPERIMENTS
 from heavybandit.coverage import BINS, DESIGNS, FLOOR, Design, Widths, histogram, repeat, widths
-from heavybandit.experiments import EXPERIMENTS, Case, Coverage, CoverageSpec, digest, recipe
+from heavybandit.experiments import Case, Coverage, CoverageSpec, digest, recipe
 from heavybandit.policy import CONTEXT_STREAM, NOISE_STREAM, TIE, Floats, stream
 from heavybandit.results import consolidate, load, verify
 from heavybandit.store import Store
@@ -517,7 +518,7 @@ def test_a_salt_is_the_first_eight_digits_of_the_cases_checksum() -> None:
 
 @pytest.mark.parametrize("name", ["prop1", "prop2"])
 def test_no_two_cases_of_an_experiment_draw_the_same_noise(name: str) -> None:
-    salts = {run.case: run.salt for run in experiments.EXPERIMENTS[name].runs()}  # type: ignore[union-attr]
+    salts = {run.case: run.salt for run in EXPERIMENTS[name].runs()}  # type: ignore[union-attr]
     assert len(salts) > 50
     assert len(set(salts.values())) == len(salts)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from heavybandit.experiments import EXPERIMENTS
+from heavybandit.catalogue import EXPERIMENTS
 from heavybandit.results import check_files, consolidated
 
 DATA = Path(__file__).parents[1] / "data"

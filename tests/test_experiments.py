@@ -17,16 +17,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heavybandit import experiments
+from heavybandit.catalogue import EXPERIMENTS, by_name
 from heavybandit.experiments import (
     ENGINE_VERSION,
-    EXPERIMENTS,
     POLICIES,
     WORLDS,
     Coverage,
     Experiment,
     Recipe,
     RunSpec,
-    by_name,
     recipe,
     with_bound,
 )

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from heavybandit import claims
+from heavybandit.catalogue import EXPERIMENTS
 from heavybandit.coverage import BINS, histogram
-from heavybandit.experiments import EXPERIMENTS, Case, Coverage, recipe
+from heavybandit.experiments import Case, Coverage, recipe
 from heavybandit.intervals import (
     DESIGN_LABELS,
     LAW_LABELS,

@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 
 import heavybandit as hb
 from heavybandit import claims, results
+from heavybandit.catalogue import EXPERIMENTS
 from heavybandit.experiments import (
     ENGINE_VERSION,
-    EXPERIMENTS,
     Coverage,
     Experiment,
     Recipe,

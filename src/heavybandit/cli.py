@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from . import __version__, claims, results
-from .experiments import EXPERIMENTS, NOISES, POLICIES, WORLDS, Recipe, by_name, recipe, with_bound
+from .catalogue import EXPERIMENTS, by_name
+from .experiments import NOISES, POLICIES, WORLDS, Recipe, recipe, with_bound
 from .noise import SECTION6
 from .notebooks import NotebookError
 from .plotting import check_figure_name, regret_figure, save

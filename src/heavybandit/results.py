@@ -26,15 +26,14 @@ from typing import Any
 
 import numpy as np
 
+from .catalogue import EXPERIMENTS, by_name
 from .experiments import (
-    EXPERIMENTS,
     Coverage,
     CoverageSpec,
     Experiment,
     Recipe,
     RunSpec,
     Spec,
-    by_name,
     canonical,
     digest,
 )

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from . import coverage
-from .experiments import NOISES, Coverage, CoverageSpec, Experiment, RunSpec, Spec, made_with
+from .experiments import Coverage, CoverageSpec, Experiment, RunSpec, Spec, made_with
 from .progress import Progress
 from .simulate import Run, simulate_all
 from .store import Claim, Store
@@ -86,7 +86,7 @@ def _cover(spec: CoverageSpec, report: bool | Callable[[int], None]) -> dict[str
     case = spec.case
     return coverage.repeat(
         spec.make_design(),
-        case.noise.build(NOISES),
+        spec.make_noise(),
         spec.estimator,
         case.eps,
         case.horizon,

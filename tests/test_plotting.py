@@ -101,3 +101,40 @@ def test_a_legend_above_names_every_line_and_covers_none(count: int, tmp_path: P
     assert legend.get_window_extent().y0 >= axes.get_window_extent().y1
     assert legend.get_window_extent().y1 <= figure.bbox.y1
     assert not legend.get_frame_on()
+
+
+def test_rows_may_stand_below_their_middle_while_their_names_do_not() -> None:
+    _, axes = plotting.panels()
+    plotting.rows(axes, ["a", "b"], [1.0, 2.0], lower=0.25)
+    assert list(axes.lines[0].get_ydata()) == [0.25, 1.25]
+    assert list(axes.get_yticks()) == [0, 1]
+
+
+def test_regret_by_horizon_has_the_medians_the_range_and_the_policys_look() -> None:
+    _, axes = plotting.panels()
+    regrets = [np.array([1.0, 2.0, 6.0]), np.array([10.0, 30.0, 20.0])]
+    plotting.draw_horizons(axes, "SupBTC", [10, 100], regrets, "mine")
+    (line,) = axes.lines
+    assert list(line.get_ydata()) == [2.0, 20.0]
+    assert line.get_color() == plotting.LOOKS["SupBTC"].colour
+    (bars,) = axes.collections
+    assert np.allclose([s[:, 1] for s in bars.get_segments()], [(1, 6), (10, 30)])
+    assert [t.get_text() for t in axes.texts] == ["mine"]
+    plotting.draw_horizons(axes, "SupBTC", [10, 100], regrets)
+    assert axes.texts[-1].get_text() == "SupBTC"
+
+
+def test_stage_bars_stack_up_and_number_the_stages_that_have_room() -> None:
+    _, axes = plotting.panels()
+    plotting.stage_bars(axes, np.array([[0.05, 0.45, 0.5], [1.0, 0.0, 0.0]]), ["x", "y"])
+    heights = [(p.get_y(), p.get_height()) for p in axes.patches]
+    assert np.allclose(heights[:3], [(0.0, 0.05), (0.05, 0.45), (0.5, 0.5)])
+    assert np.allclose(heights[3:], [(0.0, 1.0), (1.0, 0.0), (1.0, 0.0)])
+    assert [t.get_text() for t in axes.texts] == ["2", "3", "1"]
+    assert [t.get_text() for t in axes.get_xticklabels()] == ["x", "y"]
+
+
+def test_shades_go_from_dark_to_light() -> None:
+    brightness = [sum(plotting.shade(i, 5)[:3]) for i in range(5)]
+    assert brightness == sorted(brightness)
+    assert len(set(brightness)) == 5

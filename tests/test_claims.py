@@ -81,6 +81,16 @@ def test_what_cannot_be_seen_fails_only_by_hits_that_chance_does_not_give() -> N
         claims.never_seen([], 1e-6)
 
 
+def test_means_are_zero_only_if_the_check_could_have_seen_otherwise() -> None:
+    may_be, is_not = (0.1, 0.2), (-0.3, 0.2)
+    assert claims.means_are_zero([may_be, (0.0, 0.2)], is_not) == claims.HOLDS
+    assert claims.means_are_zero([may_be, is_not], is_not) == claims.NOT_REPRODUCED
+    assert claims.means_are_zero([may_be], may_be) == claims.OPEN
+    assert claims.means_are_zero([is_not], may_be) == claims.OPEN
+    with pytest.raises(ValueError, match="at least one"):
+        claims.means_are_zero([], is_not)
+
+
 def test_only_what_holds_can_be_silent() -> None:
     assert claims.with_slack(claims.HOLDS, matters=False) == claims.SILENT
     assert claims.with_slack(claims.HOLDS, matters=True) == claims.HOLDS

@@ -1,8 +1,8 @@
 """The ledger: what the paper says, where it is checked, and what came out.
 
-An entry's verdict is computed from its evidence by one of the rules below, which are stated here
-and tested before any experiment uses them; nobody types a verdict in. A statement whose notebook
-does not exist is absent.
+An entry's verdict is computed from its evidence by one of the rules below, each with a test that
+drives it to every verdict it can give; nobody types a verdict in. Notebooks state which rule they
+use before they show a number. A statement whose notebook does not exist is absent.
 """
 
 from __future__ import annotations
@@ -187,6 +187,19 @@ def never_seen(cases: list[tuple[int, int]], allowed: float) -> str:
     if not cases:
         raise ValueError("cases must hold at least one (hits, trials)")
     return NOT_REPRODUCED if any(limits(*case)[0] > allowed for case in cases) else HOLDS
+
+
+def means_are_zero(means: list[tuple[float, float]], contrast: tuple[float, float]) -> str:
+    """Means that must be 0, each with how far it may be off, and one that should not be 0.
+
+    Cannot be settled if the contrast may be 0 too, for then the check has no power; otherwise holds
+    if each mean may be 0.
+    """
+    if not means:
+        raise ValueError("means must hold at least one (mean, limit)")
+    if abs(contrast[0]) <= contrast[1]:
+        return OPEN
+    return HOLDS if all(abs(mean) <= limit for mean, limit in means) else NOT_REPRODUCED
 
 
 def with_slack(verdict: str, *, matters: bool) -> str:

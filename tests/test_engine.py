@@ -454,6 +454,23 @@ def test_jacobi_finds_eigenvalues_and_an_orthogonal_basis(kind: str, d: int) -> 
         assert np.abs(diagonal - np.diag(values)).max() <= 1e-15 * size
 
 
+@pytest.mark.parametrize("d", [1, 2, 3, 10, 24])
+def test_eigenvectors_follow_a_shrinking_inverse_as_they_would_be_found_from_scratch(
+    d: int,
+) -> None:
+    """200 updates of A⁻¹ by a context; each time the eigenvectors before are where it starts."""
+    rng = np.random.default_rng([9, d])
+    A_inv, Q = np.eye(d), np.eye(d)
+    M, scratch = np.empty((d, d)), np.empty((d, d))
+    for _ in range(200):
+        linear.add_context(A_inv, rng.random(d) / d, np.empty(d))
+        linear.eigen_again(A_inv, Q, M, scratch)
+        values = np.diag(M)
+        np.testing.assert_allclose(np.sort(values), np.linalg.eigvalsh(A_inv), atol=1e-13)
+        np.testing.assert_allclose(Q.T @ Q, np.eye(d), atol=1e-12)
+        np.testing.assert_allclose(Q @ np.diag(values) @ Q.T, A_inv, atol=1e-12)
+
+
 def test_jacobi_sees_a_small_eigenvalue_beside_a_large_one() -> None:
     """[[10¹², 1], [1, 1]] has eigenvalues 10¹² + 10⁻¹² and 1 − 10⁻¹²."""
     M, Q = np.array([[1e12, 1.0], [1.0, 1.0]]), np.empty((2, 2))

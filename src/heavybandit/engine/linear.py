@@ -158,7 +158,37 @@ def order_statistic(values, n, rank):
 
 @compiled
 def eigen(M, Q):
-    """Cyclic Jacobi: M becomes diagonal, its eigenvalues; the columns of Q, the eigenvectors.
+    """M becomes diagonal, its eigenvalues; the columns of Q, the eigenvectors."""
+    for i in range(M.shape[0]):
+        for j in range(M.shape[0]):
+            Q[i, j] = 1.0 if i == j else 0.0
+    rotate_to_diagonal(M, Q, 1e-16)
+
+
+@compiled
+def eigen_again(A, Q, M, scratch):
+    """The same for a matrix A that is near one whose eigenvectors Q holds: some two sweeps."""
+    d = A.shape[0]
+    for i in range(d):
+        for k in range(d):
+            scratch[i, k] = 0.0
+            M[i, k] = 0.0
+    for i in range(d):
+        for j in range(d):
+            a = A[i, j]
+            for k in range(d):
+                scratch[i, k] += a * Q[j, k]
+    for j in range(d):
+        for i in range(d):
+            q = Q[j, i]
+            for k in range(d):
+                M[i, k] += q * scratch[j, k]
+    rotate_to_diagonal(M, Q, 1e-15)
+
+
+@compiled
+def rotate_to_diagonal(M, Q, tolerance):
+    """Cyclic Jacobi: M becomes diagonal by rotations, and the columns of Q turn along.
 
     LAPACK would be faster for large matrices, but its last bits depend on the processor.
     """
@@ -166,15 +196,13 @@ def eigen(M, Q):
     trace = 0.0
     for i in range(d):
         trace += abs(M[i, i])
-        for j in range(d):
-            Q[i, j] = 1.0 if i == j else 0.0
     for _ in range(60):  # it converges quadratically: some ten sweeps are the most ever needed
         rotated = False
         for p in range(d - 1):
             for q in range(p + 1, d):
                 off = M[p, q]
-                # Below this a rotation would change no bit of the eigenvalues that matter.
-                if abs(off) <= 1e-16 * math.sqrt(abs(M[p, p] * M[q, q])) + 1e-20 * trace:
+                # Below 1e-16 a rotation would change no bit of the eigenvalues that matter.
+                if abs(off) <= tolerance * math.sqrt(abs(M[p, p] * M[q, q])) + 1e-20 * trace:
                     continue
                 rotated = True
                 half = (M[q, q] - M[p, p]) / (2.0 * off)

@@ -52,7 +52,9 @@ class State(NamedTuple):
     A_inv: Floats  # (S, d, d)
     gram: Floats  # (S, d, d): VᵀV
     gram_lost: Floats  # (S, d, d): what rounding has dropped from it
-    whiten: Floats  # (S, d, d): W with WᵀW ≥ (VᵀV)⁺, as of the last look at the suspects
+    # (S, d, d): W with WᵀW ≥ (VᵀV)⁺, as of the last look at the suspects; TOFU keeps the
+    # eigenvectors of A⁻¹ here, as of its last root
+    whiten: Floats
     theta: Floats  # (S, d): A⁻¹·total
     total: Floats  # (S, d): Σ payoff · context; suspects left out
     sum_c: Floats  # (S,): Σ √(xᵀA⁻¹x) over the stage's rounds, if it is audited

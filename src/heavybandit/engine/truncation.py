@@ -39,7 +39,16 @@ import math
 
 from ..policy import TIE
 from ._compile import compiled
-from .linear import add_context, add_outer, combine, eigen, multiply, quadratic_forms, solve
+from .linear import (
+    add_context,
+    add_outer,
+    combine,
+    eigen,
+    eigen_again,
+    multiply,
+    quadratic_forms,
+    solve,
+)
 from .state import (
     AUDIT,
     BETA,
@@ -75,6 +84,7 @@ from .state import (
 
 # A payoff is cleared with this much to spare, far more than W's rounding.
 SPARE = 1.0 - 1e-6
+ROTATIONS = 64  # TOFU's roots from one that starts from scratch to the next
 
 
 @compiled
@@ -336,14 +346,19 @@ def tofu_learn(state, s, x, payoff):
 def tofu_suspects(state):
     """θ̂ ← A⁻¹b + A^{-1/2}z, z_i the sum of the suspects' u^i_τ r_τ that are no larger than b_t.
 
-    A^{-1/2} is the symmetric root, from the eigenvectors of A⁻¹.
+    A^{-1/2} is the symmetric root, from the eigenvectors of A⁻¹. Those of the last root are near
+    them, a rank-one update away or a few, and rotating on from there takes a third of the time;
+    once in ROTATIONS roots it starts from scratch, so that rounding does not add up.
     """
-    M, Q, root, suspects = state.square[0], state.square[1], state.square[2], state.suspects
+    M, Q, root, suspects = state.square[0], state.whiten[0], state.square[2], state.suspects
     d = M.shape[0]
-    for i in range(d):
-        for j in range(d):
-            M[i, j] = state.A_inv[0, i, j]
-    eigen(M, Q)
+    if state.counts[TOTAL, ROOTS] % ROTATIONS == 0:
+        for i in range(d):
+            for j in range(d):
+                M[i, j] = state.A_inv[0, i, j]
+        eigen(M, Q)
+    else:
+        eigen_again(state.A_inv[0], Q, M, state.square[1])
     for i in range(d):
         for j in range(d):
             root[i, j] = 0.0

@@ -91,6 +91,20 @@ def test_means_are_zero_only_if_the_check_could_have_seen_otherwise() -> None:
         claims.means_are_zero([], is_not)
 
 
+def test_an_order_needs_one_horizon_and_learning_at_that_same_horizon() -> None:
+    below, above, unclear = (-0.3, 0.2), (0.3, 0.2), (-0.1, 0.2)
+    rule = claims.outperforms
+    assert rule([([below, below], [below])]) == claims.HOLDS
+    assert rule([([above], [above]), ([below], [below])]) == claims.HOLDS
+    assert rule([([below], [below, above])]) == claims.OTHER_MECHANISM
+    assert rule([([below], [unclear]), ([above], [below])]) == claims.OTHER_MECHANISM
+    assert rule([([below, above], [below]), ([above], [below])]) == claims.NOT_REPRODUCED
+    assert rule([([below, unclear], [below]), ([above], [below])]) == claims.OPEN
+    for nothing in ([], [([], [below])], [([below], [])]):
+        with pytest.raises(ValueError, match="at least one"):
+            rule(nothing)
+
+
 def test_only_what_holds_can_be_silent() -> None:
     assert claims.with_slack(claims.HOLDS, matters=False) == claims.SILENT
     assert claims.with_slack(claims.HOLDS, matters=True) == claims.HOLDS

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import heavybandit as hb
 
 PAPER = ("SupBMM", "SupBTC", "FlatBMM", "FlatBTC", "MoM", "CRT", "MENU", "TOFU")
-CONTROLS = ("Uniform", "GreedyRidge", "LinUCB")
+CONTROLS = ("Uniform", "GreedyRidge", "LinUCB", "Blind")
 CLASSES = {f"hb.{name}": getattr(hb, name) for name in PAPER + CONTROLS} | {
     f"paper.{name}": getattr(hb.paper, name) for name in PAPER
 }

@@ -28,7 +28,7 @@ from heavybandit.noise import StudentT, SymmetricPareto
 from heavybandit.policy import CONTEXT_STREAM, NOISE_STREAM, TIE, stream
 
 PAPER = ("SupBMM", "SupBTC", "FlatBMM", "FlatBTC", "MoM", "CRT", "MENU", "TOFU")
-CONTROLS = ("Uniform", "GreedyRidge", "LinUCB")
+CONTROLS = ("Uniform", "GreedyRidge", "LinUCB", "Blind")
 SEVERAL_PLAYS = ("SupBMM", "FlatBMM", "MENU", "MoM")
 
 
@@ -390,6 +390,32 @@ def test_linucb_and_greedy_ridge_in_one_dimension() -> None:
     r_hat, w = bounds(fed(hb.GreedyRidge(1000, 2, 1), payoffs), 1.0, 0.5)
     np.testing.assert_allclose(r_hat, [12.0, 6.0], rtol=1e-14)
     assert not w.any()
+
+
+def test_greedy_ridge_takes_the_plain_mean_of_a_rounds_payoffs() -> None:
+    policy = hb.GreedyRidge(9, 2, 1, plays=3)
+    r_hat, _ = bounds(fed(policy, [[1.0, 50.0, -3.0], [0.0, 0.0, 6.0]]), 1.0, 0.5)
+    assert r_hat[0] == pytest.approx(18.0 / 3, rel=1e-14)
+    assert (policy.plays, policy.rounds) == (3, 3)
+    with pytest.raises(ValueError, match="plays must be at most the horizon, 9; got 10"):
+        hb.GreedyRidge(9, 2, 1, plays=10)
+
+
+@pytest.mark.parametrize("prefer", ["narrowest", "widest"])
+def test_blind_plays_the_narrowest_or_the_widest_arm_whatever_is_paid(prefer: str) -> None:
+    rng = np.random.default_rng(21)
+    policies = [hb.Blind(60, 7, 3, prefer=prefer) for _ in range(2)]
+    A = np.eye(3)
+    for _ in range(60):
+        X = unit_contexts(rng, 7, 3, near_a_line=False)
+        width = np.sqrt(np.einsum("ad,de,ae->a", X, np.linalg.inv(A), X))
+        arms = [policy.select(X) for policy in policies]
+        if len(np.unique(width.round(9))) == 7:  # in the first round all are 1
+            assert arms[0] == (width.argmin() if prefer == "narrowest" else width.argmax())
+        assert arms[0] == arms[1]
+        A += np.outer(X[arms[0]], X[arms[0]])
+        policies[0].update(rng.standard_t(2, size=1))
+        policies[1].update(np.array([1e6]))
 
 
 # Building blocks against NumPy.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 import pytest
 from IPython import display as ipython
@@ -138,3 +140,51 @@ def test_shades_go_from_dark_to_light() -> None:
     brightness = [sum(plotting.shade(i, 5)[:3]) for i in range(5)]
     assert brightness == sorted(brightness)
     assert len(set(brightness)) == 5
+
+
+def test_names_that_would_overlap_are_moved_apart_and_keep_their_order() -> None:
+    assert plotting.apart([0.0, 0.5, 1.0], 0.1) == [0.0, 0.5, 1.0]
+    moved = plotting.apart([0.5, 0.5, 0.5, 0.51, 0.9], 0.1)
+    assert all(b - a >= 0.1 - 1e-6 for a, b in itertools.pairwise(moved))
+    assert sum(moved[:4]) / 4 == pytest.approx(0.5025, abs=1e-6)
+    assert moved[4] == 0.9
+    assert plotting.apart([0.0, 0.0, 0.05], 0.1) == pytest.approx([0.0, 0.1, 0.2], abs=1e-6)
+
+
+def test_means_are_drawn_over_seeds_from_zero_and_named_at_their_ends() -> None:
+    figure, axes = plotting.panels()
+    table = np.array([[1.0, 4.0], [3.0, 8.0]])
+    plotting.draw_means(axes, {"SupBMM": ([10, 20], table), "Uniform": ([10, 20], 10 * table)})
+    drawn = [line.get_xydata().tolist() for line in axes.lines]
+    assert drawn[0] == [[0, 0], [10, 2], [20, 6]]
+    assert drawn[1] == [[0, 0], [10, 20], [20, 60]]
+    assert [text.get_text() for text in axes.texts] == ["SupBMM", "Uniform"]
+    assert axes.texts[0].xy[1] == pytest.approx(6)
+    assert figure.axes == [axes]
+
+
+def test_rows_of_panels_come_one_after_the_other() -> None:
+    figure, axes = plotting.panels(3, down=2)
+    assert len(axes) == 6
+    assert figure.axes == axes
+
+
+def test_shares_name_the_largest_of_each_row() -> None:
+    _, axes = plotting.panels()
+    plotting.shares(axes, np.array([[0.1, 0.9], [0.7, 0.3]]), ["a", "b"], ["1", "2"])
+    assert [(t.get_text(), t.xy) for t in axes.texts] == [("90", (1, 0)), ("70", (0, 1))]
+    np.testing.assert_array_equal(axes.images[0].get_array(), [[0.1, 0.9], [0.7, 0.3]])
+
+
+def test_a_mosaic_has_a_square_for_each_colour_and_none_for_a_hole() -> None:
+    _, axes = plotting.panels()
+    plotting.mosaic(axes, [["#000000", None], ["#FFFFFF", "#0072B2"]], [["a", ""], ["b", "c"]])
+    colours = [matplotlib.colors.to_hex(p.get_facecolor()).upper() for p in axes.patches]
+    assert colours == ["#000000", "#FFFFFF", "#0072B2"]
+    said = [(t.get_text(), t.xy, t.get_color()) for t in axes.texts]
+    assert said == [("a", (0, 0), "#FFFFFF"), ("b", (0, 1), "#000000"), ("c", (1, 1), "#FFFFFF")]
+    plotting.headings(axes, {0.5: "both"}, [("first", 0, 1), ("second", 1, 2)])
+    plotting.key(axes, {"black": "#000000"})
+    assert [t.get_text() for t in axes.texts[3:]] == ["both", "first", "second"]
+    assert axes.texts[5].xy[1] == 1
+    assert [t.get_text() for t in axes.get_legend().get_texts()] == ["black"]

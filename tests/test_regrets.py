@@ -51,7 +51,19 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def some(regret: list[float], horizon: int = 100) -> Runs:
     nobody = np.zeros((len(regret), 1), dtype=np.int64)
     return Runs(
-        "w", {}, "P", {}, horizon, horizon, np.array(regret), nobody, nobody[:, 0], tuple(range(9))
+        world="w",
+        where={},
+        policy="P",
+        settings={},
+        horizon=horizon,
+        plays=horizon,
+        regrets=np.array(regret),
+        explored=nobody,
+        exploited=nobody[:, 0],
+        truncated=nobody[:, 0],
+        missed=nobody[:, 0],
+        index=tuple(range(len(regret))),
+        seeds=tuple(range(len(regret))),
     )
 
 
@@ -76,6 +88,8 @@ def test_a_group_holds_what_its_runs_gave(data: Path) -> None:
         assert one.regrets[seed] == pytest.approx(run.regret, rel=1e-8)
         assert one.explored[seed].tolist() == run.diagnostics["explored"]
         assert one.missed[seed] == run.diagnostics["intervals_missed"]
+        assert one.exploited[seed] == sum(run.diagnostics["exploited"])
+        assert one.truncated[seed] == run.diagnostics["truncated"]
     assert one.per_play == pytest.approx(one.regrets.mean() / 400)
 
 
@@ -92,6 +106,26 @@ def test_settings_are_read_back_those_of_a_noise_as_one_text(data: Path) -> None
 def test_only_what_is_wanted_is_given(data: Path) -> None:
     assert {o.policy for o in runs("plain", data, policy="Uniform")} == {"Uniform"}
     assert runs("plain", data, policy="Uniform", eps=0.5) == []
+
+
+def test_curves_are_those_of_the_runs_in_the_order_of_their_seeds(data: Path) -> None:
+    one = runs("plain", data, policy="Uniform", world="section6", horizon=400)[0]
+    plays, table = regrets.curves(one, "plain", data)
+    assert plays.tolist() == [200, 400]
+    for seed in range(3):
+        run = hb.simulate(hb.Uniform(400, 20, 10, seed=seed), hb.section6(), seed, checkpoints=2)
+        np.testing.assert_allclose(table[seed], run.curve, rtol=1e-8)
+    assert one.seeds == (0, 1, 2)
+
+
+def test_paired_differences_are_per_play_made_and_seed_by_seed() -> None:
+    """Gaps of 1, 2 and 3 hundredths: mean 2, standard deviation 1."""
+    one, other = some([11.0, 22.0, 33.0]), some([5.0, 10.0, 15.0], horizon=50)
+    mean, off = regrets.paired(one, other)
+    assert mean == pytest.approx(0.02)
+    assert off == pytest.approx(student.ppf(0.99, 2) * 0.01 / math.sqrt(3))
+    with pytest.raises(ValueError, match="seeds of P and P must be the same"):
+        regrets.paired(one, replace(other, seeds=(1, 2, 3)))
 
 
 def test_an_audit_is_the_largest_ratio_and_the_sum_of_what_stages_counted(data: Path) -> None:

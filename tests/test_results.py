@@ -552,6 +552,15 @@ def test_ledgers_that_agree_are_no_difference_and_ledgers_that_differ_are(
     assert differences(data, committed) == ["claims.json differs", "tiny.runs.csv differs"]
 
 
+def test_maps_that_differ_are_a_difference(data: Path, tmp_path: Path) -> None:
+    committed = tmp_path / "committed"
+    shutil.copytree(data, committed)
+    (data / "map.csv").write_text("a\n")
+    assert differences(data, committed) == []
+    (committed / "map.csv").write_text("b\n")
+    assert differences(data, committed) == ["map.csv differs"]
+
+
 def test_a_ledger_on_one_side_only_is_no_difference(data: Path, tmp_path: Path) -> None:
     committed = tmp_path / "committed"
     shutil.copytree(data, committed)

@@ -202,6 +202,30 @@ def means_are_zero(means: list[tuple[float, float]], contrast: tuple[float, floa
     return HOLDS if all(abs(mean) <= limit for mean, limit in means) else NOT_REPRODUCED
 
 
+def outperforms(
+    horizons: Sequence[tuple[Sequence[tuple[float, float]], Sequence[tuple[float, float]]]],
+) -> str:
+    """That some policies cost less than others, at a horizon that the paper does not print.
+
+    For each horizon that is tried: differences that must be below 0 for the order to be as said,
+    and those of the favoured policies from uniform play, each a mean and how far it may be off. At
+    a horizon the order is seen if every difference is surely below 0, and refuted if one is surely
+    above. One horizon where it is seen will do. It holds if at such a horizon all the favoured
+    policies also cost surely less than uniform play; if at none, the order is there but learning is
+    not its reason. If it is seen nowhere it is not reproduced, or cannot be settled unless it is
+    refuted at every horizon.
+    """
+    if not horizons or not all(order and gains for order, gains in horizons):
+        raise ValueError("horizons must hold at least one, each with differences and gains")
+    seen = [gains for order, gains in horizons if all(m + off < 0 for m, off in order)]
+    if any(all(m + off < 0 for m, off in gains) for gains in seen):
+        return HOLDS
+    if seen:
+        return OTHER_MECHANISM
+    refuted = [any(m - off > 0 for m, off in order) for order, _ in horizons]
+    return NOT_REPRODUCED if all(refuted) else OPEN
+
+
 def with_slack(verdict: str, *, matters: bool) -> str:
     """What holds but makes no difference at any scale in sight is said to be silent."""
     return SILENT if verdict == HOLDS and not matters else verdict

@@ -274,7 +274,7 @@ def _run(options: argparse.Namespace) -> int:
             raise ValueError(f"name the class too: {options.policy}:ClassName")
         if options.policy not in POLICIES:
             raise ValueError(f"there is no policy {options.policy!r}: {', '.join(POLICIES)}")
-        if options.policy not in ("Uniform", "GreedyRidge", "LinUCB"):
+        if options.policy not in ("Uniform", "GreedyRidge", "LinUCB", "Blind"):
             printed = getattr(world, "v_raw", None) is not None
             params.setdefault("v", "printed" if printed else "exact")
         params = dict(with_bound(recipe(options.policy, **params), world).params)

@@ -44,7 +44,7 @@ BOUND_BY_CENTRAL = ("SupBMM", "FlatBMM", "MoM", "MENU")
 BOUND_BY_RAW = ("SupBTC", "FlatBTC", "CRT", "TOFU")
 CONTROLS = ("Uniform", "GreedyRidge", "LinUCB")
 POLICIES: dict[str, Callable[..., Any]] = {
-    name: getattr(engine, name) for name in (*BOUND_BY_CENTRAL, *BOUND_BY_RAW, *CONTROLS)
+    name: getattr(engine, name) for name in (*BOUND_BY_CENTRAL, *BOUND_BY_RAW, *CONTROLS, "Blind")
 }
 
 

@@ -36,8 +36,9 @@ LOOKS = {
     "Uniform": Look("#000000", "", "-"),
     "GreedyRidge": Look("#666666", "X", "-."),
     "LinUCB": Look("#999999", "*", "-."),
+    "Blind": Look("#882255", "d", ":"),
 }
-OTHER = Look("#882255", "h", "-")  # a policy of the reader's own
+OTHER = Look("#661100", "h", "-")  # a policy of the reader's own
 
 METADATA: dict[str, dict[str, Any]] = {
     ".png": {"Software": None},
@@ -57,15 +58,20 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)))
 
 
-def panels(count: int = 1, *, size: tuple[float, float] = (7.0, 4.2), **shared: Any) -> Any:
-    """A figure and its axes side by side, without boxes; `shared` as in plt.subplots."""
+def panels(
+    count: int = 1, *, down: int = 1, size: tuple[float, float] = (7.0, 4.2), **shared: Any
+) -> Any:
+    """A figure and its axes, without boxes: side by side, and row by row if there are several.
+
+    `shared` as in plt.subplots.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots(1, count, squeeze=False, **shared)[0]
+    axes = figure.subplots(down, count, squeeze=False, **shared).ravel()
     for one in axes:
         one.spines[["top", "right"]].set_visible(False)
-    return figure, (axes[0] if count == 1 else list(axes))
+    return figure, (axes[0] if len(axes) == 1 else list(axes))
 
 
 def rows(
@@ -174,6 +180,138 @@ def draw_regret(axes: Axes, policy: str, plays: Any, curves: Floats) -> None:
         va="center",
         annotation_clip=False,
     )
+
+
+def draw_means(axes: Axes, curves: dict[str, tuple[Any, Floats]]) -> None:
+    """Mean curves over seeds, of each policy its plays and (seeds, checkpoints), with names.
+
+    Names of curves that end close to each other are moved apart.
+    """
+    ends = {}
+    for policy, (plays, table) in curves.items():
+        style = look(policy)
+        y = np.concatenate([[0.0], table.mean(axis=0)])
+        every = max(1, len(y) // 6)
+        axes.plot(
+            np.concatenate([[0], plays]),
+            y,
+            style.line,
+            color=style.colour,
+            marker=style.marker,
+            markersize=4.5,
+            markevery=(every, every),
+        )
+        ends[policy] = y[-1]
+    axes.set(xlim=(0, None), ylim=(0, None))
+    end_labels(axes, ends)
+
+
+def end_labels(axes: Axes, ends: dict[str, float]) -> None:
+    """Policies' names at the right end of axes that start at 0, beside where each curve ends."""
+    top, right = axes.get_ylim()[1], axes.get_xlim()[1]
+    names = sorted(ends, key=lambda name: ends[name])
+    places = apart([ends[name] / top for name in names], 0.06)
+    for name, place in zip(names, places, strict=True):
+        line_label(axes, right, place * top, name, look(name).colour)
+
+
+def apart(places: Sequence[float], least: float) -> list[float]:
+    """Ascending places moved to be at least so far apart, both neighbours alike; none below 0."""
+    moved = np.array(places, dtype=float)
+    for _ in range(200):
+        gaps = np.diff(moved)
+        close = np.flatnonzero(gaps < least - 1e-9)
+        for i in close.tolist():
+            push = (least - (moved[i + 1] - moved[i])) / 2
+            moved[i] -= max(push, 0.0)
+            moved[i + 1] += max(push, 0.0)
+    moved[0] = max(moved[0], 0.0)
+    for j in range(1, len(moved)):  # none below 0, where the axis with its numbers is
+        moved[j] = max(moved[j], moved[j - 1] + least - 1e-9)
+    return [float(place) for place in moved]
+
+
+def shares(axes: Axes, table: Floats, names: Sequence[str], columns: Sequence[str]) -> None:
+    """Rows of shares as shades from white to black, a row a name; the largest of each is named."""
+    axes.imshow(table, aspect="auto", cmap="Greys", vmin=0, vmax=max(0.5, float(table.max())))
+    axes.set_yticks(range(len(names)), names)
+    axes.set_xticks(range(len(columns)), columns, fontsize=8)
+    axes.spines[:].set_visible(False)
+    for i, row in enumerate(table):
+        j = int(row.argmax())
+        ink = "#FFFFFF" if row[j] > 0.5 else "#000000"
+        axes.annotate(
+            f"{100 * row[j]:.0f}", (j, i), ha="center", va="center", color=ink, fontsize=7
+        )
+
+
+def mosaic(
+    axes: Axes, colours: Sequence[Sequence[str | None]], words: Sequence[Sequence[str]]
+) -> None:
+    """Squares in rows, each with a colour and a word; None leaves a hole."""
+    from matplotlib.patches import Rectangle
+
+    for i, (line, said) in enumerate(zip(colours, words, strict=True)):
+        for j, (colour, word) in enumerate(zip(line, said, strict=True)):
+            if colour is None:
+                continue
+            axes.add_patch(Rectangle((j - 0.48, i - 0.46), 0.96, 0.92, color=colour, linewidth=0))
+            ink = "#FFFFFF" if dark(colour) else "#000000"
+            axes.annotate(word, (j, i), ha="center", va="center", color=ink, fontsize=6.5)
+    axes.set(xlim=(-0.6, len(colours[0]) - 0.4), ylim=(len(colours) - 0.4, -0.6))
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+
+
+def headings(axes: Axes, above: dict[float, str], beside: Sequence[tuple[str, int, int]]) -> None:
+    """What groups of columns have in common, over them; and groups of rows, on their right."""
+    for x, words in above.items():
+        axes.annotate(
+            words,
+            (x, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, 62),
+            textcoords="offset points",
+            ha="center",
+            fontsize=9,
+            fontweight="bold",
+        )
+    right = axes.get_xlim()[1]
+    for words, first, end in beside:
+        axes.annotate(
+            words,
+            (right, (first + end - 1) / 2),
+            xytext=(8, 0),
+            textcoords="offset points",
+            rotation=270,
+            va="center",
+            fontsize=9,
+            fontweight="bold",
+            annotation_clip=False,
+        )
+        if first:
+            axes.axhline(first - 0.5, color="#000000", linewidth=0.8)
+
+
+def key(axes: Axes, colours: dict[str, str]) -> None:
+    """What colours stand for, under the axes."""
+    from matplotlib.patches import Patch
+
+    patches = [Patch(color=colour, label=words) for words, colour in colours.items()]
+    axes.legend(
+        handles=patches,
+        loc="upper center",
+        bbox_to_anchor=(0.4, -0.01),
+        ncols=len(patches),
+        fontsize=9,
+        frameon=False,
+    )
+
+
+def dark(colour: str) -> bool:
+    """Whether white words on this colour are the ones to read."""
+    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    return 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
 
 
 def draw_horizons(

@@ -28,8 +28,11 @@ class Runs:
     plays: int  # made; at most the horizon
     regrets: Floats  # (seeds,)
     explored: Ints  # (seeds, stages) rounds that each stage explored
+    exploited: Ints  # (seeds,) rounds that explored no stage
+    truncated: Ints  # (seeds,) terms of estimates (CRT: payoffs) that were dropped
     missed: Ints  # (seeds,) intervals that missed the mean, of those that were formed
     index: tuple[int, ...]  # which runs of the experiment they are
+    seeds: tuple[int, ...]
 
     @property
     def dim(self) -> int:
@@ -81,8 +84,11 @@ def _runs(rows: list[dict[str, str]]) -> Runs:
         plays=int(first["plays"]),
         regrets=np.array([float(row["regret"]) for row in rows]),
         explored=np.array([[int(x) for x in row["explored"].split()] for row in rows]),
+        exploited=np.array([sum(map(int, row["exploited"].split())) for row in rows]),
+        truncated=np.array([int(row["truncated"]) for row in rows]),
         missed=np.array([int(row["intervals_missed"]) for row in rows]),
         index=tuple(int(row["run"]) for row in rows),
+        seeds=tuple(int(row["seed"]) for row in rows),
     )
 
 
@@ -98,6 +104,30 @@ def _settings(text: str) -> dict[str, str]:
                 found[name] = value
             start = i + 1
     return found
+
+
+def curves(one: Runs, name: str, folder: str | Path) -> tuple[Ints, Floats]:
+    """The checkpoints of an experiment's runs, and the regret until each: (seeds, checkpoints)."""
+    points: dict[str, list[tuple[int, float]]] = {str(i): [] for i in one.index}
+    for row in results.load(name, folder)[1]:
+        if row["run"] in points:
+            points[row["run"]].append((int(row["plays"]), float(row["regret"])))
+    table = np.array([line for line in points.values() if line])
+    return table[0, :, 0].astype(np.int64), table[:, :, 1]
+
+
+def paired(one: Runs, other: Runs) -> tuple[float, float]:
+    """How much more one costs a play than the other on the same seeds: the mean, and its limit.
+
+    Plays made count, which for some policies are a few less than the horizon.
+    """
+    if one.seeds != other.seeds:
+        raise ValueError(
+            f"the seeds of {one.policy} and {other.policy} must be the same; "
+            f"got {one.seeds[:3]}… and {other.seeds[:3]}…"
+        )
+    gaps = one.regrets / one.plays - other.regrets / other.plays
+    return float(gaps.mean()), mean_limit(gaps)
 
 
 def stages(name: str, folder: str | Path) -> list[dict[str, float]]:

@@ -425,14 +425,14 @@ def _tables(
 def differences(made: str | Path, committed: str | Path) -> list[str]:
     """Which result files and ledgers of two folders differ; versions in sidecars are not compared.
 
-    A ledger counts only if both folders have one: it is made by notebooks, not by sweeps.
+    The ledger and the map count only if both folders have them: notebooks make these, not sweeps.
     """
     found = []
     ours, theirs = Path(made), Path(committed)
-    ledgers = [folder / "claims.json" for folder in (ours, theirs)]
-    if all(ledger.exists() for ledger in ledgers):
-        read = [ledger.read_bytes() for ledger in ledgers]
-        found += ["claims.json differs"] if read[0] != read[1] else []
+    for name in ("claims.json", "map.csv"):
+        both = [folder / name for folder in (ours, theirs)]
+        if all(path.exists() for path in both) and both[0].read_bytes() != both[1].read_bytes():
+            found.append(f"{name} differs")
     for name in sorted(set(consolidated(ours)) | set(consolidated(theirs))):
         for kind in ("runs.csv", "curves.csv"):
             a, b = ours / f"{name}.{kind}", theirs / f"{name}.{kind}"

@@ -12,6 +12,7 @@ from .state import (
     ARM,
     AUDIT,
     BETA,
+    BLIND,
     CONST,
     CRT,
     DEPTH,
@@ -239,8 +240,10 @@ def choose_by_bound(state, truth):
     kind, s = clock[KIND], clock[GROWS]
     n = state.alive.size
     factor = width_factor(state.num, kind, float(clock[ROUND]))
-    if factor > 0.0:
+    if factor != 0.0:
         set_widths(state.A_inv[s], state.X_T, n, line, factor)
+    if kind == BLIND:  # the narrowest arm has the largest −√(xᵀA⁻¹x)
+        return lowest_near_best(line[WIDTH], n)
     if kind in (FLAT_BMM, FLAT_BTC):
         set_bounds(state, s, n, truth)
         return lowest_near_best(line[UPPER], n)

@@ -24,6 +24,7 @@ from .state import (
     FLAT_BTC,
     FRESH,
     FULL,
+    GREEDY,
     GROWS,
     KIND,
     LOG_DET,
@@ -69,7 +70,11 @@ def ridge_learn(state, x, payoffs):
     """Put the round into A, b and θ̂ = A⁻¹b, for the policies that keep one payoff a round."""
     kind = state.clock[KIND]
     payoff = payoffs[0]
-    if kind == MOM:
+    if kind == GREEDY:
+        for j in range(1, payoffs.size):
+            payoff += payoffs[j]
+        payoff /= payoffs.size
+    elif kind == MOM:
         payoff = mom_payoff(state, payoffs)
     elif kind == CRT:
         # η_t = t^{1/(2(1+ε))}; the first constant is 1/(1+ε)

@@ -6,6 +6,7 @@ import math
 
 from ..policy import LONGEST
 from ._compile import compiled
+from .linear import add_context, quadratic_forms, transpose
 
 
 @compiled
@@ -58,3 +59,17 @@ def symmetric_powers(draws, scale, exponent):
             draws[i] = -scale * math.pow(1.0 - doubled, exponent)
         else:
             draws[i] = scale * math.pow(2.0 - doubled, exponent)
+
+
+@compiled
+def rank_by_width(X, arms, A_inv, ranks, scratch, X_T, width, half):
+    """How many arms are wider than the one played, for each round; A⁻¹ is brought up to date."""
+    n_arms = X.shape[1]
+    for t in range(X.shape[0]):
+        transpose(X[t], X_T)
+        quadratic_forms(A_inv, X_T, n_arms, half, width)
+        wider = 0
+        for a in range(n_arms):
+            wider += 1 if width[a] > width[arms[t]] else 0
+        ranks[t] = wider
+        add_context(A_inv, X[t, arms[t]], scratch)

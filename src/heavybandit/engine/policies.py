@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import theory
 from ..paper import CONSTANTS
-from ..policy import EXPLORE_RULES, Floats, HeavyTailedPolicy, Policy, one_of, real
+from ..policy import EXPLORE_RULES, Floats, HeavyTailedPolicy, Policy, one_of, real, whole
 from . import state as st
 from ._cache import announce_compilation
 from .decide import choose
@@ -347,12 +347,38 @@ class Uniform(Compiled):
 
 
 class GreedyRidge(Compiled):
-    """Plays the arm with the largest ridge estimate xᵀθ̂, θ̂ = (I + VᵀV)⁻¹Vᵀy."""
+    """Plays the arm with the largest ridge estimate xᵀθ̂, θ̂ = (I + VᵀV)⁻¹Vᵀy.
 
-    def __init__(self, horizon: int, n_arms: int, dim: int, *, seed: int = 0) -> None:
+    With several `plays` a round y is their plain mean: what medians of as many are to be compared
+    with.
+    """
+
+    def __init__(
+        self, horizon: int, n_arms: int, dim: int, *, plays: int = 1, seed: int = 0
+    ) -> None:
         super().__init__(horizon, n_arms, dim, seed=seed)
-        self._schedule(1, self.horizon)
+        plays = whole("plays", plays, 1)
+        if plays > self.horizon:
+            raise ValueError(f"plays must be at most the horizon, {self.horizon}; got {plays}")
+        self._schedule(plays, self.horizon // plays)
         self._state = self._new_state(st.GREEDY)
+
+
+class Blind(Compiled):
+    """Never looks at a payoff: plays the arm with the smallest √(xᵀA⁻¹x), or with the largest.
+
+    With `prefer="narrowest"` it plays what is most like the contexts that it has played before;
+    with "widest" what is least like them. What it costs says how much of a regret is the
+    instance's doing.
+    """
+
+    def __init__(
+        self, horizon: int, n_arms: int, dim: int, *, prefer: str = "narrowest", seed: int = 0
+    ) -> None:
+        super().__init__(horizon, n_arms, dim, seed=seed)
+        self.prefer = one_of("prefer", prefer, ("narrowest", "widest"))
+        self._schedule(1, self.horizon)
+        self._state = self._new_state(st.BLIND, gain=1.0 if prefer == "widest" else -1.0)
 
 
 class LinUCB(Compiled):

@@ -15,7 +15,8 @@ from ..policy import Floats
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 # Which policy a state belongs to. Stages come first, then those that estimate arm by arm.
-SUP_BMM, SUP_BTC, FLAT_BMM, FLAT_BTC, MOM, CRT, MENU, TOFU, LINUCB, GREEDY, UNIFORM = range(11)
+SUP_BMM, SUP_BTC, FLAT_BMM, FLAT_BTC, MOM, CRT, MENU, TOFU = range(8)
+LINUCB, GREEDY, UNIFORM, BLIND = range(8, 12)
 
 # Entries of `num`: the width factor is (GAIN·t^GROWTH + OFFSET)·SCALE, with
 # GROWTH = (1−ε)/(2(1+ε)); at the width LEVEL = 1/√T₀ the master exploits. From CONST on: what else

@@ -80,6 +80,7 @@ reproduce: setup ## Simulates everything from scratch and says what differs from
 figures: setup ## Executes the notebooks on the results in data/, and renews them and figures/.
 	$(PY) -m heavybandit notebooks --out build/notebooks
 	cp build/notebooks/*.ipynb notebooks/
+	$(PY) -m heavybandit claims --write-readme README.md
 
 test-newest: ## Runs the same checks with the newest versions of everything, in .venv-newest.
 	@"$(PYTHON)" -m venv --clear .venv-newest

@@ -63,7 +63,7 @@ $(READY): requirements/bootstrap.lock requirements/test.lock pyproject.toml
 	@$(call install,--require-hashes -r requirements/$*.lock)
 	@touch $@
 
-test: setup .venv/.ready-book ## Checks style and types, runs all tests, simulates a sample of data/ again, reads the book.
+test: setup .venv/.ready-book ## Checks style and types, runs all tests, simulates a sample of data/ again, reads the book in a browser.
 	$(call lint-with,$(PY))
 	$(PY) -m pytest -n 2
 	$(PY) -m pytest -n 2 --dist loadfile $(NBVAL) notebooks

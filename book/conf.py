@@ -15,7 +15,6 @@ language = "en"
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
-    "sphinx.ext.viewcode",
     "sphinx.ext.mathjax",
     "sphinx-mathjax-offline",
 ]
@@ -24,6 +23,7 @@ extensions = [
 nb_execution_mode = "off"
 nb_merge_streams = True
 myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
+myst_dmath_double_inline = True  # a displayed formula may end a sentence
 myst_heading_anchors = 4
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 
@@ -31,7 +31,6 @@ autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_default_options = {"no-value": True}
 autodoc_type_aliases = {"Floats": "Floats", "FloatArray": "FloatArray", "Ints": "Ints"}
-python_maximum_signature_line_length = 72
 add_module_names = False
 
 html_theme = "sphinx_book_theme"
@@ -40,11 +39,20 @@ html_static_path = ["_static"]
 html_favicon = "_static/favicon.svg"
 html_css_files = ["book.css"]
 html_js_files = [("claims.js", {"defer": "defer"})]
+html_context = {"default_mode": "auto"}
 html_copy_source = False
+html_use_index = False  # search finds what an index would list
+html_domain_indices = False
 html_show_sphinx = False
 html_show_copyright = False
 html_last_updated_fmt = None
 html_theme_options = {
+    "navbar_start": [],
+    "navbar_center": [],
+    "navbar_end": [],
+    "navbar_persistent": [],  # the sidebar has the search; on a phone, the page's own head
+    # Tables and source beside words need the width that a page's own contents would take.
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "algorithms": []},
     "use_download_button": False,
     "use_fullscreen_button": False,
     "home_page_in_toc": True,
@@ -61,5 +69,12 @@ def as_it_stands(*event: Any) -> None:
     lines[:] = restructured(lines)
 
 
+def briefly(*event: Any) -> tuple[str | None, ...]:
+    """NumPy's type of an array of floats, spelled out, would hide everything else."""
+    spelled = "ndarray[tuple[Any, ...], dtype[float64]]"
+    return tuple(part and part.replace(spelled, "Floats") for part in event[-2:])
+
+
 def setup(app: Any) -> None:
+    app.connect("autodoc-process-signature", briefly)
     app.connect("autodoc-process-docstring", as_it_stands)

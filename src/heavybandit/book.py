@@ -39,7 +39,6 @@ MODULES = {  # module → what it is called in the contents; each gets a page of
 }
 # A link, whose words may hold code; or code in a fence or in backticks, which is not followed.
 LINK = re.compile(r"(!?\[(?:[^\]`]|`[^`]*`)*\]\()([^)\s]+)(\))|```.*?```|`[^`\n]*`", re.S)
-LANGUAGES = {".py": "python", ".toml": "toml", ".yml": "yaml", ".json": "json", ".md": "markdown"}
 
 
 class Book:
@@ -87,7 +86,7 @@ class Book:
         """A page that shows a file as it is; searches pass it by."""
         name = self.pages[file] = f"source/{file}.md"
         text = (self.root / file).read_text(encoding="utf-8")
-        language = LANGUAGES.get(Path(file).suffix, "text")
+        language = "python" if file.startswith("src/") else "text"
         self.write(
             name,
             f"---\norphan: true\nnosearch: true\n---\n\n# {file}\n\n"
@@ -168,6 +167,7 @@ def contents(book: Book) -> str:
         "Beside the paper": [name for name in reading if (book.root / "book" / name).exists()],
         "What was found": [f"{short(path)} <{path.name}>" for path in book.chapters],
         "Look up": ["errata.md", "api.md"],
+        "Modules": [f"{title} <api_{module}.md>" for module, title in MODULES.items()],
     }
     return "\n\n".join(
         f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(pages) + "\n```"
@@ -188,6 +188,15 @@ def chapter(path: Path, book: Book) -> str:
         if cell["cell_type"] == "markdown":
             text = book.relinked("".join(cell["source"]), "notebooks", path.name)
             cell["source"] = text.splitlines(keepends=True)
+        words = [
+            output["metadata"]["image/png"]["alt"]
+            for output in cell.get("outputs", [])
+            if "image/png" in output.get("data", {})
+        ]
+        if len(words) > 1:
+            raise ValueError(f"{path.name} has a cell with {len(words)} figures, but 1 is allowed")
+        if words:  # myst-nb takes an image's words from its cell alone
+            cell["metadata"]["mystnb"] = {"image": {"alt": " ".join(words[0].split())}}
     return json.dumps(notebook, ensure_ascii=False)
 
 
@@ -263,11 +272,13 @@ def api() -> dict[str, str]:
         f"```{{eval-rst}}\n.. automodule:: heavybandit.{module}\n   :members:\n```\n"
         for module, title in MODULES.items()
     }
-    modules = "\n".join(f"{title} <api_{module}>" for module, title in MODULES.items())
+    modules = "\n".join(
+        f"- [{title}](api_{module}.md): `heavybandit.{module}`" for module, title in MODULES.items()
+    )
     pages["api.md"] = (
         "# API\n\nWhat `import heavybandit as hb` offers, with signatures and docstrings as they "
         "stand in the source, and the modules it comes from.\n\n## Modules\n\n"
-        f"```{{toctree}}\n:maxdepth: 1\n\n{modules}\n```\n\n## Public names\n\n"
+        f"{modules}\n\n## Public names\n\n"
         "```{eval-rst}\n" + "\n".join(public) + "```\n"
     )
     return pages

@@ -12,7 +12,8 @@ from . import checks, chromium
 from .conftest import load
 
 GOOD = """<!doctype html><html lang="en"><head><title>A page</title>
-<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,"></head><body><main><h1>A page</h1>
+<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,"></head>
+<body><main><h1>A page</h1>
 <p id="here">Words, and <a href="#here">a link to them</a>.</p>{body}</main></body></html>"""
 PIXEL = (
     "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"  # one pixel

@@ -1,4 +1,4 @@
-"""The words for the paper's steps and the lines that transcribe them have no gaps on either side."""
+"""The words for the paper's steps and the lines that transcribe them have no gaps."""
 
 from __future__ import annotations
 

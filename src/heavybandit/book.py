@@ -268,7 +268,7 @@ def api() -> dict[str, str]:
             options.append(":no-index:")
         public.append("\n   ".join([f".. {kind}:: heavybandit.{name}", *options]) + "\n")
     pages = {
-        f"api_{module}.md": f"# {title}: `heavybandit.{module}`\n\n"
+        f"api_{module}.md": f"# {title}\n\n`heavybandit.{module}`\n\n"
         f"```{{eval-rst}}\n.. automodule:: heavybandit.{module}\n   :members:\n```\n"
         for module, title in MODULES.items()
     }

@@ -19,6 +19,7 @@ PAGES = sorted(
     if "_static" not in path.relative_to(BOOK).parts
 )
 Open = Callable[..., Page]
+DARK = '() => document.documentElement.dataset.theme === "dark"'
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +38,7 @@ def test_a_page_is_whole_readable_and_asks_for_nothing_elsewhere(
     wrong += [*checks.formulas(page), *checks.images(page), *checks.links(page, book, BOOK)]
     wrong += [f"light: {found}" for found in checks.accessibility(page)]
     page.emulate_media(color_scheme="dark")
-    assert page.get_attribute("html", "data-theme") == "dark"
+    page.wait_for_function(DARK)
     wrong += [f"dark: {found}" for found in checks.accessibility(page, checks.COLOUR_RULES)]
     assert "\n".join([*wrong, *watch.wrong]) == ""
 
@@ -110,10 +111,10 @@ def test_the_switch_turns_the_page_dark_and_it_stays_so(open_page: Open) -> None
     light = page.evaluate(ground)
     page.locator("button.theme-switch-button:visible").click()
     page.locator('button.theme-change-button[data-mode="dark"]:visible').click()
-    assert page.get_attribute("html", "data-theme") == "dark"
-    assert page.evaluate(ground) != light
+    page.wait_for_function(DARK)
+    page.wait_for_function(f"was => ({ground})() !== was", arg=light)
     page.reload()
-    assert page.get_attribute("html", "data-theme") == "dark"
+    page.wait_for_function(DARK)
 
 
 def test_a_step_stands_beside_its_source_and_on_a_phone_above_it(open_page: Open) -> None:

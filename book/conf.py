@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import heavybandit
@@ -38,7 +39,7 @@ html_title = "heavybandit"
 html_static_path = ["_static"]
 html_favicon = "_static/favicon.svg"
 html_css_files = ["book.css"]
-html_js_files = [("claims.js", {"defer": "defer"})]
+html_js_files = [("tables.js", {"defer": "defer"})]
 html_context = {"default_mode": "auto"}
 html_copy_source = False
 html_use_index = False  # search finds what an index would list
@@ -63,6 +64,11 @@ html_theme_options = {
 }
 
 
+FLOATS = re.compile(
+    r"~?(numpy\.)?ndarray\[tuple\[[^]]*\], ~?(numpy\.)?dtype\[~?(numpy\.)?float64\]\]"
+)
+
+
 def as_it_stands(*event: Any) -> None:
     """The docstring's lines, the last argument of the event, are changed in place."""
     lines: list[str] = event[-1]
@@ -71,8 +77,7 @@ def as_it_stands(*event: Any) -> None:
 
 def briefly(*event: Any) -> tuple[str | None, ...]:
     """NumPy's type of an array of floats, spelled out, would hide everything else."""
-    spelled = "ndarray[tuple[Any, ...], dtype[float64]]"
-    return tuple(part and part.replace(spelled, "Floats") for part in event[-2:])
+    return tuple(part and FLOATS.sub("Floats", part) for part in event[-2:])
 
 
 def setup(app: Any) -> None:

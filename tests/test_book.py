@@ -152,7 +152,7 @@ def test_a_docstring_stands_as_it_is() -> None:
     assert book.restructured(lines) == [
         "\\|Σ β\\_i X\\_i\\| ≤ x\\* by \\ ``eps``\\ \\: a\\_",
         "",
-        *("", "::", ""),
+        *("", ".. code-block:: text", ""),
         *("    V  (n, d)", "    Y", "", "", "End."),
     ]
 

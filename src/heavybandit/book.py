@@ -294,7 +294,7 @@ def restructured(lines: list[str]) -> list[str]:
     for line in lines:
         indented = line.startswith("    ")
         if indented and not layout:
-            out += ["", "::", ""]
+            out += ["", ".. code-block:: text", ""]
         elif layout and line.strip() and not indented:
             out.append("")
         layout = indented or (layout and not line.strip())

@@ -1,3 +1,12 @@
+// On a phone a row of a table becomes a card, and each cell needs its column's name before it.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const table of document.querySelectorAll("table.table")) {
+    const names = [...(table.tHead?.rows[0]?.cells ?? [])].map((cell) => cell.textContent.trim());
+    for (const row of table.tBodies[0].rows)
+      [...row.cells].forEach((cell, i) => (cell.dataset.column = names[i] ?? ""));
+  }
+});
+
 // Buttons that show the claims of one verdict. They are made from the table itself, so that without
 // JavaScript the table is simply complete, and the counts cannot differ from its rows.
 document.addEventListener("DOMContentLoaded", () => {
@@ -6,9 +15,6 @@ document.addEventListener("DOMContentLoaded", () => {
   const rows = [...table.tBodies[0].rows];
   const names = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.trim());
   const verdictOf = (row) => row.cells[names.indexOf("verdict")].textContent.trim();
-
-  // On a phone a row becomes a card, and each cell needs its column's name before it.
-  rows.forEach((row) => [...row.cells].forEach((cell, i) => (cell.dataset.column = names[i])));
 
   const counts = new Map([["all", rows.length]]);
   rows.forEach((row) => counts.set(verdictOf(row), (counts.get(verdictOf(row)) ?? 0) + 1));

@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-newest reproduce figures lint bench lab lock clean
+.PHONY: help setup test test-newest reproduce figures book lint bench lab lock clean
 
 # The first of these that runs and is new enough; PYTHON=… overrides it.
 PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
@@ -63,11 +63,13 @@ $(READY): requirements/bootstrap.lock requirements/test.lock pyproject.toml
 	@$(call install,--require-hashes -r requirements/$*.lock)
 	@touch $@
 
-test: setup ## Checks style and types, runs all tests, simulates a sample of data/ again.
+test: setup .venv/.ready-book ## Checks style and types, runs all tests, simulates a sample of data/ again, reads the book in a browser.
 	$(call lint-with,$(PY))
 	$(PY) -m pytest -n 2
 	$(PY) -m pytest -n 2 --dist loadfile $(NBVAL) notebooks
 	$(PY) -m heavybandit verify
+	$(build-book)
+	@$(PY) tests/browser/chromium.py
 
 reproduce: setup ## Simulates everything from scratch and says what differs from data/.
 	@rm -rf build/reproduce
@@ -80,6 +82,18 @@ reproduce: setup ## Simulates everything from scratch and says what differs from
 figures: setup ## Executes the notebooks on the results in data/, and renews them and figures/.
 	$(PY) -m heavybandit notebooks --out build/notebooks
 	cp build/notebooks/*.ipynb notebooks/
+	$(PY) -m heavybandit claims --write-readme README.md
+
+# Warnings are errors. The notebooks are shown as committed, not executed again.
+define build-book
+	rm -rf build/book
+	$(PY) -m heavybandit.book
+	$(PY) -m sphinx -q -W --keep-going -d build/book/doctrees -b html build/book/source build/book/html
+endef
+
+book: setup .venv/.ready-book ## Builds the reading edition: build/book/html/index.html.
+	$(build-book)
+	@echo "open build/book/html/index.html, or: $(PY) -m http.server --bind 127.0.0.1 -d build/book/html"
 
 test-newest: ## Runs the same checks with the newest versions of everything, in .venv-newest.
 	@"$(PYTHON)" -m venv --clear .venv-newest

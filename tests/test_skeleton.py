@@ -172,11 +172,28 @@ def test_the_installed_version_is_the_one_in_pyproject_and_in_the_citation():
     assert version("heavybandit") == PROJECT["version"] == citation()["version"]
 
 
-def test_the_workflow_and_the_ci_script_both_run_make_test():
+def test_the_workflow_runs_the_ci_script_which_runs_make_test_and_requires_a_browser():
     script = (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()
-    assert "make test" in workflow_commands("locked")
-    assert "make test" in script
+    assert workflow_commands("locked") == [".ci/run"]
+    assert (ROOT / ".ci/run").stat().st_mode & 0o111
     assert "set -euo pipefail" in script
+    assert script[-2:] == ["export HEAVYBANDIT_BROWSER=required", "make test"]
+
+
+def test_make_test_builds_the_book_and_then_reads_it_in_a_browser():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (recipe,) = re.findall(r"^test:.*\n((?:\t.*\n)+)", makefile, re.M)
+    assert recipe.splitlines()[-2:] == ["\t$(build-book)", "\t@$(PY) tests/browser/chromium.py"]
+    (build,) = re.findall(r"^define build-book\n(.*?)^endef", makefile, re.M | re.S)
+    assert " -W " in build
+
+
+def test_the_ci_script_looks_for_the_browsers_that_the_tests_look_for():
+    script = (ROOT / ".ci/run").read_text(encoding="utf-8")
+    (named,) = re.findall(r"for name in ([^;]+);", script)
+    source = (ROOT / "tests/browser/chromium.py").read_text(encoding="utf-8")
+    (looked_for,) = re.findall(r"^NAMES = \((.*)\)$", source, re.M)
+    assert named.split() == re.findall(r'"([^"]+)"', looked_for)
 
 
 def test_the_weekly_job_runs_the_checks_with_the_newest_versions():

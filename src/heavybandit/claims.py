@@ -31,76 +31,120 @@ STATEMENTS = {
     "example-1": (
         "Section 3.1, Example 1",
         "Of two estimates each can be the better one for an arm",
+        "paper.bmm",
     ),
     "lemma-1": (
         "Section 5.1, Lemma 1",
         "A weighted sum of centred noise exceeds χ with probability at most 2s + s²",
+        "theory.lemma1",
     ),
     "lemma-2": (
         "Section 5.1, Lemma 2",
         "The noise moves a single estimate by more than αc with probability at most ¼",
+        "theory.lemma2_threshold",
     ),
     "lemma-3": (
         "Section 5.2, Lemma 3",
         "The sum of c over a stage's n rounds is at most 5√(d n ln n)",
+        "theory.lemma3",
     ),
-    "lemma-4": ("Section 5.2, Lemma 4", "Given a stage's contexts, its payoffs are independent"),
+    "lemma-4": (
+        "Section 5.2, Lemma 4",
+        "Given a stage's contexts, its payoffs are independent",
+        "dependence.biases",
+    ),
     "lemma-5": (
         "Section 5.2, Lemma 5",
         "With probability 1 − δS, in every round and stage all intervals hold, the best arm "
         "survives, and what survives is within 2^{3−s} of it",
+        "regrets.audit",
     ),
-    "lemma-6": ("Section 5.2, Lemma 6", "A stage s of n rounds has n ≤ 5·2^s(1 + α)√(d n ln n)"),
+    "lemma-6": (
+        "Section 5.2, Lemma 6",
+        "A stage s of n rounds has n ≤ 5·2^s(1 + α)√(d n ln n)",
+        "theory.lemma6",
+    ),
     "lemma-7": (
         "Section 5.5, Lemma 7",
         "On the K-armed instance every algorithm's regret is at least T^{1/(1+ε)}K^{ε/(1+ε)}/8",
+        "theory.lemma7",
     ),
     "lemma-8": (
         "Section 5.6, Lemma 8",
         "Making arm a the good one changes the mean of any f of the payoffs by no more than stated",
+        "theory.lemma8",
     ),
     "prop-1": (
         "Section 3.1, Proposition 1",
         "BMM's interval covers all arms with probability at least 1 − δ/T",
+        "paper.bmm",
     ),
     "prop-2": (
         "Section 3.1, Proposition 2",
         "BTC's interval covers all arms with probability at least 1 − δ/T",
+        "paper.btc",
     ),
-    "thm-1": ("Section 3.2, Theorem 1", "SupBMM's regret is at most the bound printed"),
-    "thm-2": ("Section 3.2, Theorem 2", "SupBTC's regret is at most the bound printed"),
+    "thm-1": (
+        "Section 3.2, Theorem 1",
+        "SupBMM's regret is at most the bound printed",
+        "theory.theorem1",
+    ),
+    "thm-2": (
+        "Section 3.2, Theorem 2",
+        "SupBTC's regret is at most the bound printed",
+        "theory.theorem2",
+    ),
     "thm-3": (
         "Section 4, Theorem 3",
         "With payoffs in {0, 1/γ}, γ = (K/(T+2K))^{1/(1+ε)}, and moments of at most 2, some "
         "instance costs every algorithm at least (d−1)^{ε/(1+ε)}T^{1/(1+ε)}/32",
+        "theory.theorem3",
     ),
-    "stages-suffice": ("Section 3.2, Algorithm 3", "An arm is found within S = ⌊ln T⌋ stages"),
+    "stages-suffice": (
+        "Section 3.2, Algorithm 3",
+        "An arm is found within S = ⌊ln T⌋ stages",
+        "paper.SupBTC",
+    ),
     "remark-tighter": (
         "Section 3.1, remark after Proposition 1",
         "For ε = 1 BMM's intervals are tighter than Chu et al.'s, whose α is O(√ln(TK))",
+        "theory.linucb_alpha",
     ),
     "remark-storage": (
         "Section 3.1, remark after Proposition 2",
         "BTC only needs to store historical payoffs",
+        "engine.truncation.btc_learn",
     ),
     "remark-moments": (
         "Section 3.2, remark after Theorem 1",
         "Lower central moments are bounded by powers of higher ones, so the bound for ε = 1 holds "
         "for all higher moments too",
+        "noise.Additive.moment_about",
     ),
-    "sec6-moments": ("Section 6", "The bounds on the moments of the two noises"),
+    "sec6-moments": (
+        "Section 6",
+        "The bounds on the moments of the two noises",
+        "noise.Additive.raw_moment",
+    ),
     "sec6-outperform-t": (
         "Section 6",
         "With Student's t noise the two algorithms outperform the rest",
+        "instances.section6",
     ),
     "sec6-outperform-pareto": (
         "Section 6",
         "With Pareto noise the two algorithms outperform the rest",
+        "instances.section6",
     ),
-    "sec6-supbmm-smallest": ("Section 6", "SupBMM has the smallest regret"),
-    "abstract-matching": ("Abstract", "For ε = 1 the upper bound matches the lower one in d and T"),
+    "sec6-supbmm-smallest": ("Section 6", "SupBMM has the smallest regret", "paper.SupBMM"),
+    "abstract-matching": (
+        "Abstract",
+        "For ε = 1 the upper bound matches the lower one in d and T",
+        "theory.theorem3_repaired",
+    ),
 }
-"""Every statement that gets an entry: where it is and what it says, in the order of the table.
+"""Every statement that gets an entry: where it is, what it says, and the function of the package
+that computes or transcribes it, in the order of the table.
 
 Lemmas are numbered as the paper compiles."""
 
@@ -242,7 +286,7 @@ def settle(
     id: str, notebook: str, test: str, evidence: dict[str, Any], verdict: str, folder: str | Path
 ) -> Claim:
     """Enter what came of a statement, and return it."""
-    where, statement = STATEMENTS.get(id, ("", ""))  # an unknown id is refused below
+    where, statement, _ = STATEMENTS.get(id, ("", "", ""))  # an unknown id is refused below
     claim = Claim(id, where, statement, notebook, test, evidence, verdict)
     record(claim, folder)
     return claim

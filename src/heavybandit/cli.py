@@ -23,6 +23,7 @@ import numpy as np
 from . import __version__, claims, results
 from .catalogue import EXPERIMENTS, by_name
 from .experiments import NOISES, POLICIES, WORLDS, Recipe, recipe, with_bound
+from .ledger import Links, table, write_readme
 from .noise import SECTION6
 from .notebooks import NotebookError
 from .plotting import check_figure_name, regret_figure, save
@@ -183,6 +184,11 @@ def _parser() -> argparse.ArgumentParser:
         "heavybandit claims",
     )
     ledger.add_argument("--data", default="data", help="where claims.json is (default data)")
+    how = ledger.add_mutually_exclusive_group()
+    how.add_argument("--markdown", action="store_true", help="print the table of README.md")
+    how.add_argument(
+        "--write-readme", type=Path, metavar="FILE", help="renew the table between FILE's markers"
+    )
 
     command("list", _list, "List experiments, policies, worlds and noises.", "heavybandit list")
     return parser
@@ -434,6 +440,12 @@ def _claims(options: argparse.Namespace) -> int:
         raise StoreError(f"{path} cannot be read as a list of claims") from None
     if not entries:
         print(f"no claims are recorded yet in {path}")
+        return OK
+    if options.write_readme:
+        write_readme(options.write_readme, entries)
+        return OK
+    if options.markdown:
+        print(table(entries, Links()), end="")
         return OK
     widths = [max(len(getattr(c, name)) for c in entries) for name in ("id", "verdict")]
     for c in entries:

@@ -57,20 +57,31 @@ def lower_median(values: Floats) -> Floats:
     return np.asarray(np.sort(values, axis=-1)[..., middle])
 
 
-def bmm(V: Floats, Y: Floats, X: Floats, alpha: float) -> tuple[Floats, Floats]:
+def bmm(
+    V: Floats,
+    Y: Floats,
+    X: Floats,  # step 4
+    alpha: float,
+) -> tuple[Floats, Floats]:
     """Algorithm 1 (BMM): medians of r least-squares estimates, and their half-widths."""
     A_inv = np.linalg.inv(np.eye(V.shape[1]) + V.T @ V)  # step 1
     b = V.T @ Y  # step 2, a column a play
     theta = A_inv @ b  # step 3
-    r_hat = lower_median(X @ theta)  # step 6
+    r_hat = lower_median(X @ theta)  # steps 5–6, a row an arm
     w = (alpha + 1) * np.sqrt(np.einsum("ad,de,ae->a", X, A_inv, X))  # step 7
     return r_hat, w
 
 
-def btc(V: Floats, y: Floats, X: Floats, alpha: float, eps: float) -> tuple[Floats, Floats]:
+def btc(
+    V: Floats,  # step 2
+    y: Floats,
+    X: Floats,  # step 3
+    alpha: float,
+    eps: float,
+) -> tuple[Floats, Floats]:
     """Algorithm 2 (BTC): truncated least-squares estimates, and their half-widths."""
     A_inv = np.linalg.inv(np.eye(V.shape[1]) + V.T @ V)  # step 1
-    beta = X @ A_inv @ V.T  # step 5, a row an arm
+    beta = X @ A_inv @ V.T  # steps 4–5, a row an arm
     h = np.linalg.norm(beta, ord=1 + eps, axis=1, keepdims=True)  # step 6
     kept = np.where(np.abs(beta * y) <= h * (1 + TIE), beta * y, 0.0)  # step 7
     r_hat = kept.sum(axis=1)  # steps 8–9
@@ -164,21 +175,21 @@ class _Master(_Literal):
     def _basic(self, V: Floats, Y: Floats, X: Floats) -> tuple[Floats, Floats]:
         raise NotImplementedError
 
-    def _choose(self, X: Floats, luck: float) -> int:
+    def _choose(self, X: Floats, luck: float) -> int:  # step 3: called once a round
         V, Y = self._history()
         s, A_hat = 1, np.arange(self.n_arms)  # step 4
-        while True:
+        while True:  # step 5
             Psi = self._Psi[s]
             r_hat, w = self._basic(V[Psi], Y[Psi], X[A_hat])  # steps 6–7
             w = self.width_scale * w
-            upper = r_hat + w
+            upper = r_hat + w  # steps 6–7
             if np.all(w <= (1 + TIE) / math.sqrt(self.rounds)):  # step 8
                 self._grows = None  # step 10
-                return int(A_hat[argmax(upper)])  # step 9
+                return int(A_hat[argmax(upper)])  # steps 9, 17
             wide = np.flatnonzero(w > (1 + TIE) * 2.0**-s)  # step 11
             if wide.size:
-                self._grows = s  # step 12
-                return int(A_hat[wide[self._some(w[wide], upper[wide], luck)]])
+                self._grows = s  # step 12: Ψ^s takes this round in `_learn`
+                return int(A_hat[wide[self._some(w[wide], upper[wide], luck)]])  # steps 12, 17
             stays = upper >= upper.max() - 2.0 ** (1 - s) - TIE  # steps 13–14
             if s == self.n_stages:  # no stage is left: exploit (R12)
                 self._grows = None
@@ -195,7 +206,7 @@ class _Master(_Literal):
         return argmax(w if self.explore == "widest" else upper)
 
     def _learn(self, x: Floats, payoffs: Floats) -> None:
-        super()._learn(x, payoffs)
+        super()._learn(x, payoffs)  # steps 18–19
         if self._grows is not None:
             self._Psi[self._grows].append(len(self._x) - 1)  # step 12
 
@@ -204,20 +215,20 @@ class SupBMM(_Master):
     """Algorithm 3 over Algorithm 1 (BMM): r plays a round, medians of r estimates."""
 
     def _plays_a_round(self) -> int:
-        return math.ceil(8 * self._log_term())  # r of Theorem 1
+        return math.ceil(8 * self._log_term())  # step 18; r of Theorem 1
 
     def _basic(self, V: Floats, Y: Floats, X: Floats) -> tuple[Floats, Floats]:
-        return bmm(V, Y, X, self._alpha_bmm())
+        return bmm(V, Y, X, self._alpha_bmm())  # step 6
 
 
 class SupBTC(_Master):
     """Algorithm 3 over Algorithm 2 (BTC): one play a round, truncated terms."""
 
     def _plays_a_round(self) -> int:
-        return 1
+        return 1  # step 19
 
     def _basic(self, V: Floats, Y: Floats, X: Floats) -> tuple[Floats, Floats]:
-        return btc(V, Y[:, 0], X, self._alpha_btc(), self.eps)
+        return btc(V, Y[:, 0], X, self._alpha_btc(), self.eps)  # step 7
 
 
 class _Plain(_Literal):

@@ -1,0 +1,134 @@
+"""The paper's steps beside the lines that transcribe them.
+
+Our wording of each step stands in book/algorithms.toml; the lines are those of `paper.py` whose
+comment names the step (`# step 6`, `# steps 8–9`). Neither may be without the other.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import textwrap
+import tokenize
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+MARK = re.compile(r"#\s*steps?\s+(\d+(?:(?:–|,\s*)\d+)*)")
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A piece of source whose comment names one step or several."""
+
+    first: int  # its first line in the file
+    text: str  # the lines, without their common indentation
+    steps: tuple[int, ...]  # the steps that it carries out
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Our wording of one step or several, and what carries them out."""
+
+    steps: tuple[int, ...]
+    text: str
+    source: tuple[Marked, ...]
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    """8–9 → 8, 9; 9, 17 → 9, 17."""
+    found: list[int] = []
+    for part in text.split(","):
+        low, _, high = part.strip().partition("–")
+        found += range(int(low), int(high or low) + 1)
+    return tuple(found)
+
+
+def marked(source: str, names: Sequence[str]) -> list[Marked]:
+    """The marked pieces of the named functions and classes, in the order of the file."""
+    lines = source.splitlines()
+    definitions = {
+        node.name: node
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
+    pieces = []
+    for name in names:
+        if name not in definitions:
+            raise ValueError(f"{name} is no function or class of the source")
+        definition = definitions[name]
+        spans = sorted(_spans(definition), key=lambda span: span[1] - span[0])
+        for line, comment in _comments(source):
+            if definition.lineno <= line <= _end(definition) and (mark := MARK.match(comment)):
+                first, last = next(span for span in spans if span[0] <= line <= span[1])
+                text = textwrap.dedent("\n".join(lines[first - 1 : last]))
+                pieces.append(Marked(first, text, numbers(mark[1])))
+    return sorted(pieces, key=lambda piece: piece.first)
+
+
+def _end(node: Any) -> int:
+    return int(node.end_lineno)
+
+
+def _comments(source: str) -> Iterator[tuple[int, str]]:
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+def _spans(definition: ast.AST) -> Iterator[tuple[int, int]]:
+    """First and last line of every statement and argument; of a compound one, of its head."""
+    for node in ast.walk(definition):
+        if isinstance(node, ast.stmt | ast.arg):
+            body = getattr(node, "body", None)
+            yield node.lineno, max(node.lineno, body[0].lineno - 1) if body else _end(node)
+
+
+def paired(algorithm: dict[str, Any], source: str) -> list[Paired]:
+    """Each step of the text with its lines, in the order of the text; both must be complete."""
+    title = f"Algorithm {algorithm['number']}"
+    pieces = marked(source, algorithm["names"])
+    told = [step for entry in algorithm["step"] for step in entry["steps"]]
+    done = {step for piece in pieces for step in piece.steps}
+    for step in told:
+        if told.count(step) > 1:
+            raise ValueError(f"{title}: the text has step {step} more than once")
+        if step not in done:
+            raise ValueError(
+                f"{title}: step {step} of the text has no line in {', '.join(algorithm['names'])} "
+                f"marked '# step {step}'"
+            )
+    if untold := sorted(done - set(told)):
+        raise ValueError(
+            f"{title}: the source is marked with step {untold[0]}, but the text has no such step"
+        )
+    return [
+        Paired(
+            tuple(entry["steps"]),
+            entry["text"].strip(),
+            tuple(piece for piece in pieces if set(piece.steps) & set(entry["steps"])),
+        )
+        for entry in algorithm["step"]
+    ]
+
+
+def page(algorithms: Sequence[dict[str, Any]], source: str) -> str:
+    """The page in MyST Markdown: a row a step, the words first and the lines beside them."""
+    parts = []
+    for algorithm in algorithms:
+        parts.append(f"## Algorithm {algorithm['number']}: {algorithm['title']}\n")
+        parts.append(algorithm["intro"].strip() + "\n")
+        for pair in paired(algorithm, source):
+            code = "\n".join(_code(piece) for piece in pair.source)
+            name = "Step" if len(pair.steps) == 1 else "Steps"
+            count = "–".join(str(step) for step in sorted({pair.steps[0], pair.steps[-1]}))
+            parts.append(
+                f"::::{{container}} step\n:::{{container}} says\n**{name} {count}.** {pair.text}\n"
+                f":::\n:::{{container}} does\n{code}\n:::\n::::\n"
+            )
+    return "\n".join(parts)
+
+
+def _code(piece: Marked) -> str:
+    return f"```{{code-block}} python\n:lineno-start: {piece.first}\n\n{piece.text}\n```"

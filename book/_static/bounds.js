@@ -151,11 +151,6 @@
     }
   }
 
-  window.heavybanditBounds = {
-    TRIVIAL, logTerm, playsPerRound, theorem1, theorem2, theorem3, theorem3Gamma, theorem3Applies,
-    theorem3Printed, theorem3Repaired, uniformOnConstruction, horizonOfUse,
-  };
-
   // Numbers in words
 
   const LARGEST = "10²⁹⁵"; // horizonOfUse looks at least this far before K/δ makes L overflow
@@ -311,6 +306,17 @@
     return `At T = ${chosen(s.T)} ${clauses.join(", ")}, and ${last}.`;
   }
 
+  /* Every sentence of the page, by the id of its place */
+  function sentences(s, found = evaluate(s)) {
+    return {
+      "bounds-summary": summary(s, found),
+      "bounds-say-theorem1": upperSentence(s, found.theorem1),
+      "bounds-say-theorem2": upperSentence(s, found.theorem2),
+      "bounds-say-theorem3": printedSentence(found.lower),
+      "bounds-say-theorem3-repaired": repairedSentence(found.lower),
+    };
+  }
+
   // The drawing: regret against plays, both axes logarithmic
 
   const DECADES = [2, 16]; // of T
@@ -407,8 +413,9 @@
 
     const now = Math.log10(s.T);
     svg(root, "line", { id: "bounds-now", x1: x(now), x2: x(now), y1: box.top, y2: box.bottom, class: "hb-now" });
-    const side = x(now) > (box.left + box.right) / 2 ? "end" : "start";
-    svg(root, "text", { x: x(now), y: box.top - 8, "text-anchor": side }, `T = ${chosen(s.T)}`);
+    // Beside the word "regret" and not beyond the right edge.
+    const above = Math.min(Math.max(x(now), box.left + 50), box.right);
+    svg(root, "text", { x: above, y: box.top - 8, "text-anchor": "middle" }, `T = ${chosen(s.T)}`);
 
     const labels = [];
     for (const line of drawn) {
@@ -535,7 +542,6 @@
         fill(`bounds-at-${id}`, u.at, rounded(u.at));
         fillHorizon(`bounds-trivial-${id}`, u.trivialFrom);
         fillHorizon(`bounds-uniform-${id}`, u.uniformFrom);
-        say(`bounds-say-${id}`, upperSentence(setting, u));
       }
       fill("bounds-at-trivial", TRIVIAL * setting.T, rounded(TRIVIAL * setting.T));
       fill("bounds-at-uniform", setting.cost * setting.T, rounded(setting.cost * setting.T));
@@ -544,9 +550,7 @@
       fill("bounds-at-theorem3-repaired", l.proved ? l.at : NaN, l.proved ? rounded(l.at, 3) : "nothing");
       fillHorizon("bounds-from-theorem3", l.printed);
       fillHorizon("bounds-from-theorem3-repaired", l.repaired);
-      say("bounds-say-theorem3", printedSentence(l));
-      say("bounds-say-theorem3-repaired", repairedSentence(l));
-      say("bounds-summary", summary(setting, found));
+      for (const [id, words] of Object.entries(sentences(setting, found))) say(id, words);
       for (const { id } of PARAMETERS) {
         const { slider, field, output, values } = controls[id];
         slider.value = String(nearest(values, setting[id]));
@@ -627,6 +631,11 @@
       draw(plot, setting, evaluate(setting));
     });
   }
+
+  window.heavybanditBounds = {
+    TRIVIAL, logTerm, playsPerRound, theorem1, theorem2, theorem3, theorem3Gamma, theorem3Applies,
+    theorem3Printed, theorem3Repaired, uniformOnConstruction, horizonOfUse, sentences,
+  };
 
   const page = document.getElementById("bounds");
   if (page) start(page);

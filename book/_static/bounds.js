@@ -246,62 +246,78 @@
     const T = chosen(s.T);
     const [name, policy] = [NAMES[u.id], POLICIES[u.id]];
     if (u.state === "short") {
-      return `At T = ${T} ${name} says nothing: ${policy} plays its arm ${u.plays} times a round, and T is too short for one.`;
+      const why = `${policy} plays its arm ${u.plays} times a round, and T is too short for one`;
+      return `At T = ${T} ${name} says nothing: ${why}.`;
     }
     const promise = `At T = ${T} ${name} promises at most ${rounded(u.at)}`;
-    const [most, uniform] = [rounded(TRIVIAL * s.T), rounded(s.cost * s.T)];
-    const later = Number.isFinite(u.uniformFrom)
-      ? `before T = ${rounded(u.uniformFrom)}`
-      : `at any T up to ${LARGEST}`;
+    const most = `the ${rounded(TRIVIAL * s.T)} that no policy can exceed`;
+    const uniform = rounded(s.cost * s.T);
+    const before = (horizon) =>
+      Number.isFinite(horizon) ? `before T = ${rounded(horizon)}` : `at any T up to ${LARGEST}`;
+    const later = before(u.uniformFrom);
     if (u.state === "silent") {
-      if (!Number.isFinite(u.trivialFrom)) {
-        return `${promise}, more than the ${most} that no policy can exceed: it says nothing at any T up to ${LARGEST}.`;
-      }
-      const from = rounded(u.trivialFrom);
-      return `${promise}, more than the ${most} that no policy can exceed: it says nothing before T = ${from}, and nothing against uniform play ${later}.`;
+      const silent = `${promise}, more than ${most}: it says nothing ${before(u.trivialFrom)}`;
+      return Number.isFinite(u.trivialFrom)
+        ? `${silent}, and nothing against uniform play ${later}.`
+        : `${silent}.`;
     }
     if (u.state === "idle") {
-      return `${promise}, less than the ${most} that no policy can exceed, but uniform play costs ${uniform}: against it the bound says nothing ${later}.`;
+      const but = `but uniform play costs ${uniform}: against it the bound says nothing ${later}`;
+      return `${promise}, less than ${most}, ${but}.`;
     }
-    return `${promise}, less than the ${uniform} that uniform play costs: but for a chance of ${chosen(s.delta)}, ${policy} does better, from T = ${rounded(u.uniformFrom)} on.`;
+    const better = `but for a chance of ${chosen(s.delta)}, ${policy} does better`;
+    const since = rounded(u.uniformFrom);
+    return `${promise}, less than the ${uniform} that uniform play costs: ${better}, from T = ${since} on.`;
   }
 
   function printedSentence(l) {
     if (l.state === "unmet") return l.whyNotPrinted;
-    const claim = `Theorem 3 as printed claims that some instance costs every algorithm at least ${rounded(l.at, 3)} in expectation`;
-    const here = rounded(l.onConstruction, 3);
-    return {
-      stands: `${claim}; on its construction uniform play costs ${here}.`,
-      stageless: `${claim}; with d = K its construction has no stage, but the bound can be had in another way.`,
-      unsupported: `${claim}. Its construction does not show that: uniform play costs ${here} there.`,
-      false: `${claim}. That is false: with the printed γ and moments of at most 2, uniform play costs no more than ${rounded(2 * l.onConstruction, 3)} on any such instance.`,
+    const [value, here] = [rounded(l.at, 3), rounded(l.onConstruction, 3)];
+    const most = rounded(2 * l.onConstruction, 3);
+    const reason = {
+      stands: `; on its construction uniform play costs ${here}.`,
+      stageless: "; with d = K its construction has no stage, but the bound can be had in another way.",
+      unsupported: `. Its construction does not show that: uniform play costs ${here} there.`,
+      false:
+        ". That is false: with the printed γ and moments of at most 2, uniform play costs " +
+        `no more than ${most} on any such instance.`,
     }[l.state];
+    const claim = "Theorem 3 as printed claims that some instance costs every algorithm at least";
+    return `${claim} ${value} in expectation${reason}`;
   }
 
   function repairedSentence(l) {
     if (l.whyNotRepaired) return l.whyNotRepaired;
-    return `Theorem 3′, with γ chosen anew, is proved from T = ${rounded(l.repaired)} on: some instance costs every algorithm at least ${rounded(l.at, 3)} in expectation.`;
+    const proved = `Theorem 3′, with γ chosen anew, is proved from T = ${rounded(l.repaired)} on`;
+    return `${proved}: some instance costs every algorithm at least ${rounded(l.at, 3)} in expectation.`;
   }
 
   /* The one sentence that is read out when something changes */
   function summary(s, { theorem1: one, theorem2: two, lower: l }) {
     const clause = {
-      silent: (who, many) => `${who} say${many ? "" : "s"} nothing`,
+      silent: (who, s) => `${who} say${s} nothing`,
       short: (who) => `${who} has no round to speak of`,
-      idle: (who, many) => `${who} promise${many ? "" : "s"} less than 2 a play but not less than uniform play costs`,
-      speaks: (who, many) => `${who} promise${many ? "" : "s"} less than uniform play costs`,
+      idle: (who, s) => `${who} promise${s} less than 2 a play but not less than uniform play costs`,
+      speaks: (who, s) => `${who} promise${s} less than uniform play costs`,
     };
-    const clauses = one.state === two.state
-      ? [clause[one.state]("Theorems 1 and 2", true)]
-      : [one, two].map((u) => clause[u.state](NAMES[u.id], false));
-    const proved = l.proved ? ", but proved as repaired" : "";
-    clauses.push({
-      unmet: l.proved ? "Theorem 3 is proved as repaired" : "Theorem 3 does not apply",
-      false: `Theorem 3 is false as printed${proved}`,
-      unsupported: `Theorem 3's construction does not show what it claims${l.proved ? ", but the repaired one does" : ""}`,
+    const clauses =
+      one.state === two.state
+        ? [clause[one.state]("Theorems 1 and 2", "")]
+        : [one, two].map((u) => clause[u.state](NAMES[u.id], "s"));
+    const printed = {
+      unmet: "Theorem 3 does not apply",
+      false: "Theorem 3 is false as printed",
+      unsupported: "Theorem 3's construction does not show what it claims",
       stageless: "Theorem 3 holds, though its construction has no stage",
-      stands: l.proved ? "Theorem 3 holds as repaired" : "Theorem 3 is claimed, but the repaired proof needs a longer T",
-    }[l.state]);
+      stands: "Theorem 3 is claimed, but the repaired proof needs a longer T",
+    };
+    const repaired = {
+      unmet: "Theorem 3 is proved as repaired",
+      false: "Theorem 3 is false as printed, but proved as repaired",
+      unsupported: "Theorem 3's construction does not show what it claims, but the repaired one does",
+      stands: "Theorem 3 holds as repaired",
+    };
+    clauses.push((l.proved ? repaired : printed)[l.state]);
     const last = clauses.pop();
     return `At T = ${chosen(s.T)} ${clauses.join(", ")}, and ${last}.`;
   }
@@ -384,38 +400,40 @@
     const y = (decade) => box.bottom - ((decade - low) / (high - low)) * (box.bottom - box.top);
     const place = ([a, b]) => `${x(a).toFixed(2)},${y(b).toFixed(2)}`;
 
-    const root = document.createElementNS(SVG, "svg");
-    for (const [name, value] of Object.entries({
-      viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-labelledby": "bounds-title bounds-desc",
-    })) root.setAttribute(name, value);
+    const root = svg(host.ownerDocument.createDocumentFragment(), "svg", {
+      viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
+      "aria-labelledby": "bounds-title bounds-desc",
+    });
+    const write = (words, left, down, anchor, look = "") =>
+      svg(root, "text", { x: left, y: down, "text-anchor": anchor, class: look }, words);
     svg(root, "title", { id: "bounds-title" }, "Regret bounds against the number of plays");
-    svg(root, "desc", { id: "bounds-desc" }, "Both axes are logarithmic. The sentences and tables on this page say what the lines show.");
+    const where = "The sentences and tables on this page say what the lines show.";
+    svg(root, "desc", { id: "bounds-desc" }, `Both axes are logarithmic. ${where}`);
 
     // Above 2T no policy can be: a bound that lies there says nothing.
-    const [west, east] = DECADES.map((t) => [t, Math.log10(TRIVIAL) + t]);
-    svg(root, "path", {
-      class: "hb-nothing",
-      d: `M${place(west)}L${place(east)}L${place([DECADES[1], high])}L${place([DECADES[0], high])}Z`,
-    });
-    svg(root, "text", { x: box.left + 8, y: box.top + 15, class: "hb-small" }, "a bound up here says nothing");
+    const [west, east] = DECADES.map((t) => place([t, Math.log10(TRIVIAL) + t]));
+    const [above, beside] = [place([DECADES[1], high]), place([DECADES[0], high])];
+    svg(root, "path", { class: "hb-nothing", d: `M${west}L${east}L${above}L${beside}Z` });
+    write("a bound up here says nothing", box.left + 8, box.top + 15, "start");
 
     const every = width < 520 ? 4 : 2;
+    const power = (t) => (t === 0 ? "1" : `10${superscript(t)}`);
     for (let t = DECADES[0]; t <= DECADES[1]; t += every) {
       svg(root, "line", { x1: x(t), x2: x(t), y1: box.top, y2: box.bottom, class: "hb-grid" });
-      svg(root, "text", { x: x(t), y: box.bottom + 16, "text-anchor": "middle" }, `10${superscript(t)}`);
+      write(power(t), x(t), box.bottom + 16, "middle");
     }
     for (let t = Math.ceil(low / every) * every; t <= high; t += every) {
       svg(root, "line", { x1: box.left, x2: box.right, y1: y(t), y2: y(t), class: "hb-grid" });
-      svg(root, "text", { x: box.left - 6, y: y(t) + 4, "text-anchor": "end" }, t === 0 ? "1" : `10${superscript(t)}`);
+      write(power(t), box.left - 6, y(t) + 4, "end");
     }
-    svg(root, "text", { x: (box.left + box.right) / 2, y: height - 6, "text-anchor": "middle" }, "plays T");
-    svg(root, "text", { x: 2, y: 14 }, "regret");
+    write("plays T", (box.left + box.right) / 2, height - 6, "middle");
+    write("regret", 2, 14, "start");
 
-    const now = Math.log10(s.T);
-    svg(root, "line", { id: "bounds-now", x1: x(now), x2: x(now), y1: box.top, y2: box.bottom, class: "hb-now" });
+    const now = x(Math.log10(s.T));
+    svg(root, "line", { x1: now, x2: now, y1: box.top, y2: box.bottom, class: "hb-now" });
     // Beside the word "regret" and not beyond the right edge.
-    const above = Math.min(Math.max(x(now), box.left + 50), box.right);
-    svg(root, "text", { x: above, y: box.top - 8, "text-anchor": "middle" }, `T = ${chosen(s.T)}`);
+    const middle = Math.min(Math.max(now, box.left + 50), box.right);
+    write(`T = ${chosen(s.T)}`, middle, box.top - 8, "middle");
 
     const labels = [];
     for (const line of drawn) {
@@ -424,18 +442,21 @@
       if (!line.points.length) continue;
       labels.push({ ...line, y: y(line.points[line.points.length - 1][1]) });
       if (s.T < line.from) continue;
-      svg(root, "circle", { cx: x(now), cy: y(Math.log10(line.value(s.T))), r: 3.5, class: `hb-dot hb-${line.id}` });
+      const dot = { cx: now, cy: y(Math.log10(line.value(s.T))), r: 3.5 };
+      svg(root, "circle", { ...dot, class: `hb-dot hb-${line.id}` });
     }
     // A ring where a bound begins to say something: at 2 a play.
-    for (const u of [found.theorem1, found.theorem2]) {
-      const at = Math.log10(u.trivialFrom);
+    for (const { id, trivialFrom } of [found.theorem1, found.theorem2]) {
+      const at = Math.log10(trivialFrom);
       if (at > DECADES[1]) continue;
-      svg(root, "circle", { cx: x(at), cy: y(at + Math.log10(TRIVIAL)), r: 6, class: `hb-ring hb-${u.id}` });
+      const ring = { cx: x(at), cy: y(at + Math.log10(TRIVIAL)), r: 6 };
+      svg(root, "circle", { ...ring, class: `hb-ring hb-${id}` });
     }
     spread(labels, 15, box.top + 4, box.bottom);
-    for (const label of labels) {
-      svg(root, "path", { class: `hb-line hb-lead hb-${label.id}`, d: `M${box.right},${label.y}L${box.right + 8},${label.at}H${box.right + 14}` });
-      svg(root, "text", { x: box.right + 17, y: label.at + 4, class: `hb-label hb-${label.id}` }, label.label);
+    for (const { id, label, y: from, at } of labels) {
+      const d = `M${box.right},${from}L${box.right + 8},${at}H${box.right + 14}`;
+      svg(root, "path", { class: `hb-line hb-lead hb-${id}`, d });
+      write(label, box.right + 17, at + 4, "start", `hb-label hb-${id}`);
     }
     host.replaceChildren(root);
   }
@@ -469,11 +490,13 @@
 
   // Section 6 prints all but T and uniform play's cost, which notebook 03 measures.
   const SECTION6 = { T: 1e5, eps: 1, d: 10, K: 20, v: 3, raw: 4, delta: 0.01, cost: 0.08 };
+  const SMALL_WORLD = { ...SECTION6, T: 1e10, d: 2, K: 4, v: 0.0027, raw: 1.0027, cost: 0.73 };
+  const PROVED = { ...SECTION6, T: 1e4, d: 41, K: 4, v: 2, raw: 2 }; // its moments are at most 2
   const PRESETS = [
     { label: "Section 6", setting: SECTION6 },
-    { label: "Small world (notebook 03)", setting: { T: 1e10, eps: 1, d: 2, K: 4, v: 0.0027, raw: 1.0027, delta: 0.01, cost: 0.73 } },
-    { label: "Theorem 3 proved", setting: { T: 1e4, eps: 1, d: 41, K: 4, v: 2, raw: 2, delta: 0.01, cost: 0.08 } },
-    { label: "Theorem 3 refuted", setting: { T: 1e6, eps: 1, d: 16001, K: 4, v: 2, raw: 2, delta: 0.01, cost: 0.08 } },
+    { label: "Small world (notebook 03)", setting: SMALL_WORLD },
+    { label: "Theorem 3 proved", setting: PROVED },
+    { label: "Theorem 3 refuted", setting: { ...PROVED, T: 1e6, d: 16001 } },
   ];
 
   /* Why a text is no value for a parameter, or "" if it is one */
@@ -482,7 +505,8 @@
     const fits = value >= parameter.min && value <= parameter.max;
     if (fits && (!parameter.whole || Number.isInteger(value))) return "";
     const kind = parameter.whole ? "a whole number" : "a number";
-    return `${parameter.name} is "${text}", but must be ${kind} from ${chosen(parameter.min)} to ${chosen(parameter.max)}.`;
+    const range = `${kind} from ${chosen(parameter.min)} to ${chosen(parameter.max)}`;
+    return `${parameter.name} is "${text}", but must be ${range}.`;
   }
 
   function nearest(values, x) {
@@ -547,7 +571,9 @@
       fill("bounds-at-uniform", setting.cost * setting.T, rounded(setting.cost * setting.T));
       const l = found.lower;
       fill("bounds-at-theorem3", l.applies ? l.at : NaN, l.applies ? rounded(l.at, 3) : "nothing");
-      fill("bounds-at-theorem3-repaired", l.proved ? l.at : NaN, l.proved ? rounded(l.at, 3) : "nothing");
+      fill(
+        "bounds-at-theorem3-repaired", l.proved ? l.at : NaN, l.proved ? rounded(l.at, 3) : "nothing",
+      );
       fillHorizon("bounds-from-theorem3", l.printed);
       fillHorizon("bounds-from-theorem3-repaired", l.repaired);
       for (const [id, words] of Object.entries(sentences(setting, found))) say(id, words);
@@ -557,7 +583,8 @@
         slider.setAttribute("aria-valuetext", chosen(setting[id]));
         output.textContent = chosen(setting[id]);
         if (document.activeElement !== field) {
-          field.value = setting[id] >= 1e6 ? setting[id].toExponential().replace("+", "") : String(setting[id]);
+          const short = setting[id] >= 1e6 ? setting[id].toExponential() : String(setting[id]);
+          field.value = short.replace("+", "");
           field.removeAttribute("aria-invalid");
         }
       }
@@ -578,11 +605,15 @@
       const values = parameter.values || ladder(min, max, whole);
       const row = html(parent, "div", { class: "hb-control" });
       html(row, "label", { for: `bounds-${id}` }, label);
-      const output = html(row, "output", { id: `bounds-${id}-output`, for: `bounds-${id} bounds-${id}-exact` });
-      const slider = html(row, "input", { type: "range", id: `bounds-${id}`, min: 0, max: values.length - 1, step: 1 });
+      const ids = `bounds-${id} bounds-${id}-exact`;
+      const output = html(row, "output", { id: `bounds-${id}-output`, for: ids });
+      const slider = html(row, "input", {
+        type: "range", id: `bounds-${id}`, min: 0, max: values.length - 1, step: 1,
+      });
       const field = html(row, "input", {
-        type: "number", id: `bounds-${id}-exact`, min, max, step: whole ? 1 : "any", "aria-label": `${label}: exact value`,
-        "aria-describedby": "bounds-note", autocomplete: "off",
+        type: "number", id: `bounds-${id}-exact`, min, max, step: whole ? 1 : "any",
+        "aria-label": `${label}: exact value`, "aria-describedby": "bounds-note",
+        autocomplete: "off",
       });
       slider.addEventListener("input", () => change({ [id]: values[Number(slider.value)] }));
       field.addEventListener("input", () => {

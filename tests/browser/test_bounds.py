@@ -411,6 +411,21 @@ def test_the_sentences_on_the_lower_bound_name_what_is_missing_or_false(
         assert said["bounds-summary"].endswith(f", and {end}")
 
 
+def test_the_numbers_in_the_prose_follow_from_theory(bounds_page: Page) -> None:
+    prose = " ".join(bounds_page.locator("p").all_inner_texts()).replace("’", "'")
+    least = {**SECTION6, "v": ENDS["v"][0], "raw": ENDS["raw"][0]}
+    falls = [bound(one, least)(1e5) / bound(one, SECTION6)(1e5) for one in ("theorem1", "theorem2")]
+    assert "Theorem 1's bound falls to a sixth, Theorem 2's only to a half" in prose
+    assert falls == pytest.approx([1 / 6, 1 / 2], rel=0.06)
+    small = {**SECTION6, "d": 2, "K": 4, "v": 0.0027}
+    assert "its bound says so from 2·10⁹ plays on" in prose
+    assert from_which_on("theorem1", small, 0.73) == pytest.approx(2e9, rel=0.1)
+    # That it leaves the drawing, for both bounds, when ε is made smaller:
+    smaller = {**SECTION6, "eps": 0.4}
+    assert "Make ε smaller, and that T leaves the drawing" in prose
+    assert min(from_which_on(one, smaller, 2) for one in ("theorem1", "theorem2")) > 1e16
+
+
 # The controls
 
 
@@ -499,6 +514,18 @@ def test_every_control_has_a_name_for_those_who_do_not_see_it(bounds_page: Page)
         for name in names:
             role = bounds_page.get_by_role(kind, name=name + suffix, exact=True)  # type: ignore[arg-type]
             assert role.count() == 1, name + suffix
+
+
+def test_the_keyboard_goes_through_the_controls_and_shows_where_it_is(bounds_page: Page) -> None:
+    bounds_page.locator(".hb-presets button").last.focus()
+    for name in ENDS:  # in the order of the page
+        for suffix in ("", "-exact"):
+            bounds_page.keyboard.press("Tab")
+            focused = bounds_page.evaluate(
+                """() => { const node = document.activeElement, look = getComputedStyle(node);
+                  return [node.id, look.outlineStyle, parseFloat(look.outlineWidth)]; }"""
+            )
+            assert focused == [f"bounds-{name}{suffix}", "solid", 3]
 
 
 # The drawing

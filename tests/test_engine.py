@@ -752,8 +752,8 @@ def test_another_process_comes_to_the_same_bytes(switch: str) -> None:
 
 
 def test_fingerprints_tell_runs_apart() -> None:
-    """All 44 differ but those of policies that choose alike for so short a time."""
-    assert len(fingerprints()) == 44
+    """All 48 differ but those of policies that choose alike for so short a time."""
+    assert len(fingerprints()) == 48
     assert len(set(fingerprints().values())) > 25
 
 

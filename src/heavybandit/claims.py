@@ -31,7 +31,7 @@ STATEMENTS = {
     "example-1": (
         "Section 3.1, Example 1",
         "Of two estimates each can be the better one for an arm",
-        "paper.bmm",
+        "paper.lower_median",
     ),
     "lemma-1": (
         "Section 5.1, Lemma 1",
@@ -66,7 +66,8 @@ STATEMENTS = {
     ),
     "lemma-7": (
         "Section 5.5, Lemma 7",
-        "On the K-armed instance every algorithm's regret is at least T^{1/(1+ε)}K^{ε/(1+ε)}/8",
+        "With the good one of K arms drawn at random every algorithm's expected regret, printed "
+        "with a probability in place of a mean, is at least T^{1/(1+ε)}K^{ε/(1+ε)}/8",
         "theory.lemma7",
     ),
     "lemma-8": (
@@ -96,8 +97,9 @@ STATEMENTS = {
     ),
     "thm-3": (
         "Section 4, Theorem 3",
-        "With payoffs in {0, 1/γ}, γ = (K/(T+2K))^{1/(1+ε)}, and moments of at most 2, some "
-        "instance costs every algorithm at least (d−1)^{ε/(1+ε)}T^{1/(1+ε)}/32",
+        "For every algorithm there is an instance, with payoffs in {0, 1/γ}, "
+        "γ = (K/(T+2K))^{1/(1+ε)}, and moments of at most 2, that costs it at least "
+        "(d−1)^{ε/(1+ε)}T^{1/(1+ε)}/32 in expectation",
         "theory.theorem3",
     ),
     "stages-suffice": (
@@ -124,7 +126,7 @@ STATEMENTS = {
     "sec6-moments": (
         "Section 6",
         "The bounds on the moments of the two noises",
-        "noise.Additive.raw_moment",
+        "noise.Additive.moment_about",
     ),
     "sec6-outperform-t": (
         "Section 6",
@@ -140,7 +142,7 @@ STATEMENTS = {
     "abstract-matching": (
         "Abstract",
         "For ε = 1 the upper bound matches the lower one in d and T",
-        "theory.theorem3_repaired",
+        "theory.theorem3",
     ),
 }
 """Every statement that gets an entry: where it is, what it says, and the function of the package

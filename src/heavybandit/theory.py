@@ -156,7 +156,7 @@ def theorem2(horizon: Number, dim: int, n_arms: int, v: float, delta: float, eps
 
 
 def theorem3(horizon: Number, dim: int, eps: float) -> Number:
-    """Some instance costs any algorithm at least this in expectation (Theorem 3).
+    """For any algorithm there is an instance that costs it this in expectation (Theorem 3).
 
     (1/32) (d−1)^{ε/(1+ε)} T^{1/(1+ε)}
     """

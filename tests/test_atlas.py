@@ -80,6 +80,23 @@ def test_a_cell_says_what_is_true_in_it() -> None:
     assert (close.outperform, close.verdict) == (UNCLEAR, atlas.NOT_SETTLED)
 
 
+def test_limits_for_eight_comparisons_are_wider() -> None:
+    """Gaps of −0.004 ± 0.001: 99 % limits clear 0 with three seeds, 99.875 % limits do not."""
+    costs = {name: cost(0.5, 0.5, 0.5) for name in atlas.BASELINES}
+    ours = {name: cost(0.491, 0.492, 0.493) for name in ("SupBMM", "SupBTC")}
+    controls = {name: cost(0.5, 0.5, 0.5) for name in atlas.CONTROLS}
+    close = Cell("i", "l", 100, "1", "first", ours | costs, controls)
+    assert (close.outperform, close.outperform_strictly) == (YES, UNCLEAR)
+
+
+def test_a_cell_is_frozen_where_supbmm_explores_nothing() -> None:
+    still = cell(SupBMM=0.1)
+    assert still.frozen
+    assert not replace(still, explore="–").frozen  # a flat form has no stages to explore
+    moving = replace(still.six["SupBMM"], explored=np.array([[0], [0], [3]]))
+    assert not replace(still, six={**still.six, "SupBMM": moving}).frozen
+
+
 def test_the_map_has_every_reading_on_every_instance() -> None:
     found = atlas.cells(DATA)
     places = {(c.instance, c.law, c.horizon) for c in found}

@@ -401,6 +401,17 @@ def test_greedy_ridge_takes_the_plain_mean_of_a_rounds_payoffs() -> None:
         hb.GreedyRidge(9, 2, 1, plays=10)
 
 
+def test_means_of_p_plays_weigh_like_single_plays_with_p_times_the_ridge() -> None:
+    """In one dimension with x = 1: Σy/(λ + n)."""
+    single = fed(hb.GreedyRidge(100, 2, 1, ridge=6.0), [1.0, 50.0, -3.0, 0.0, 0.0, 6.0])
+    r_hat, _ = bounds(single, 1.0, 0.5)
+    assert r_hat[0] == pytest.approx(54 / (6 + 6), rel=1e-14)
+    means = fed(hb.GreedyRidge(100, 2, 1, plays=3, ridge=2.0), [[1.0, 50.0, -3.0], [0.0, 0.0, 6.0]])
+    assert bounds(means, 1.0, 0.5)[0][0] == pytest.approx(r_hat[0], rel=1e-14)
+    with pytest.raises(ValueError, match="ridge must be"):
+        hb.GreedyRidge(100, 2, 1, ridge=0.0)
+
+
 @pytest.mark.parametrize("prefer", ["narrowest", "widest"])
 def test_blind_plays_the_narrowest_or_the_widest_arm_whatever_is_paid(prefer: str) -> None:
     rng = np.random.default_rng(21)

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from . import readings, regrets
+from .claims import CONFIDENCE
 from .policy import EXPLORE_RULES
 from .regrets import Runs, paired
 from .store import write_whole
@@ -52,9 +53,17 @@ class Cell:
     six: dict[str, Runs]  # SupBMM, SupBTC (or their flat forms, by the same names) and baselines
     controls: dict[str, Runs]
 
-    def _below(self, ours: tuple[str, ...], others: tuple[str, ...]) -> str:
+    def below(
+        self, ours: Sequence[str], others: Sequence[str], confidence: float = CONFIDENCE
+    ) -> str:
+        """Whether each of ours surely costs less than each of the others."""
         everyone = self.six | self.controls
-        return surely([paired(everyone[a], everyone[b]) for a in ours for b in others])
+        return surely([paired(everyone[a], everyone[b], confidence) for a in ours for b in others])
+
+    @property
+    def frozen(self) -> bool:
+        """Whether SupBMM never explores: it exploits from the start, with no data, and stays so."""
+        return self.explore in EXPLORE_RULES and not self.six["SupBMM"].explored.any()
 
     @property
     def winner(self) -> str:
@@ -70,17 +79,22 @@ class Cell:
     @property
     def outperform(self) -> str:
         """Both of the paper's algorithms cost less than each of the four baselines."""
-        return self._below(("SupBMM", "SupBTC"), BASELINES)
+        return self.below(("SupBMM", "SupBTC"), BASELINES)
+
+    @property
+    def outperform_strictly(self) -> str:
+        """The same with limits that allow for its being eight comparisons (Bonferroni)."""
+        return self.below(("SupBMM", "SupBTC"), BASELINES, 1 - (1 - CONFIDENCE) / 8)
 
     @property
     def smallest(self) -> str:
         """SupBMM costs less than each of the other five."""
-        return self._below(("SupBMM",), ("SupBTC", *BASELINES))
+        return self.below(("SupBMM",), ("SupBTC", *BASELINES))
 
     @property
     def learns(self) -> str:
         """Both of the paper's algorithms cost less than uniform play."""
-        return self._below(("SupBMM", "SupBTC"), ("Uniform",))
+        return self.below(("SupBMM", "SupBTC"), ("Uniform",))
 
     @property
     def verdict(self) -> str:

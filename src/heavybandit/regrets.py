@@ -116,7 +116,7 @@ def curves(one: Runs, name: str, folder: str | Path) -> tuple[Ints, Floats]:
     return table[0, :, 0].astype(np.int64), table[:, :, 1]
 
 
-def paired(one: Runs, other: Runs) -> tuple[float, float]:
+def paired(one: Runs, other: Runs, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """How much more one costs a play than the other on the same seeds: the mean, and its limit.
 
     Plays made count, which for some policies are a few less than the horizon.
@@ -127,7 +127,7 @@ def paired(one: Runs, other: Runs) -> tuple[float, float]:
             f"got {one.seeds[:3]}… and {other.seeds[:3]}…"
         )
     gaps = one.regrets / one.plays - other.regrets / other.plays
-    return float(gaps.mean()), mean_limit(gaps)
+    return float(gaps.mean()), mean_limit(gaps, confidence)
 
 
 def stages(name: str, folder: str | Path) -> list[dict[str, float]]:
@@ -212,9 +212,9 @@ def slope(points: list[Runs], x: list[float] | None = None) -> tuple[float, floa
     return middle, middle - half, middle + half
 
 
-def mean_limit(values: Floats) -> float:
-    """How far the mean of a sample may be off, at CONFIDENCE to each side, by Student's t."""
+def mean_limit(values: Floats, confidence: float = CONFIDENCE) -> float:
+    """How far the mean of a sample may be off, at this confidence to each side, by Student's t."""
     n = len(values)
     if n < 2:
         raise ValueError(f"values must be at least two; there are {n}")
-    return float(student.ppf(CONFIDENCE, n - 1) * values.std(ddof=1) / math.sqrt(n))
+    return float(student.ppf(confidence, n - 1) * values.std(ddof=1) / math.sqrt(n))

@@ -347,21 +347,30 @@ class Uniform(Compiled):
 
 
 class GreedyRidge(Compiled):
-    """Plays the arm with the largest ridge estimate xᵀθ̂, θ̂ = (I + VᵀV)⁻¹Vᵀy.
+    """Plays the arm with the largest ridge estimate xᵀθ̂, θ̂ = (λI + VᵀV)⁻¹Vᵀy.
 
     With several `plays` a round y is their plain mean: what medians of as many are to be compared
-    with.
+    with. `ridge` is λ; the mean of p plays with λ = 1 weighs like single plays with λ = p.
     """
 
     def __init__(
-        self, horizon: int, n_arms: int, dim: int, *, plays: int = 1, seed: int = 0
+        self,
+        horizon: int,
+        n_arms: int,
+        dim: int,
+        *,
+        plays: int = 1,
+        ridge: float = 1.0,
+        seed: int = 0,
     ) -> None:
         super().__init__(horizon, n_arms, dim, seed=seed)
         plays = whole("plays", plays, 1)
         if plays > self.horizon:
             raise ValueError(f"plays must be at most the horizon, {self.horizon}; got {plays}")
         self._schedule(plays, self.horizon // plays)
+        self.ridge = real("ridge", ridge, "positive and finite", 0.0, math.inf, top=False)
         self._state = self._new_state(st.GREEDY)
+        self._state.A_inv[0] /= self.ridge
 
 
 class Blind(Compiled):

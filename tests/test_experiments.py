@@ -26,6 +26,7 @@ from heavybandit.experiments import (
     Experiment,
     Recipe,
     RunSpec,
+    Together,
     recipe,
     with_bound,
 )
@@ -438,3 +439,17 @@ def test_only_policies_with_stages_are_audited() -> None:
     worlds, policies = (recipe("section6"),), (recipe("SupBTC", v=4.0), recipe("Uniform"))
     with pytest.raises(ValueError, match="policies with stages"):
         Experiment("x", "", worlds, policies, (300,), 1, audit=True)
+
+
+def test_experiments_together_have_all_their_runs_the_longest_groups_first() -> None:
+    two = tuple(EXPERIMENTS[name] for name in ("smoke", "section6_close"))
+    together = Together(two)
+    assert together.name == "2 experiments"
+    assert Together(two[:1]).name == "smoke"
+    keys = [spec.key for one in two for spec in one.runs()]
+    assert [spec.key for spec in together.runs()] == keys
+    groups = list(together.groups())
+    assert sorted(spec.key for group in groups for spec in group) == sorted(keys)
+    lengths = [sum(spec.plays for spec in group) for group in groups]
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[0] > lengths[-1]

@@ -197,7 +197,7 @@ def test_two_sweeps_at_once_share_the_work(tmp_path: Path, reference: dict[str, 
 
 def test_ctrl_c_stops_promptly_and_keeps_what_is_finished(tmp_path: Path) -> None:
     """A long sweep from the command line with two workers, interrupted as a terminal would."""
-    command = [sys.executable, "-m", "heavybandit", "sweep", "section6", "--workers", "2"]
+    command = [sys.executable, "-m", "heavybandit", "sweep", "map_t", "--workers", "2"]
     store = tmp_path / "store"
     program = subprocess.Popen(
         [*command, "--store", str(store), "--data", str(tmp_path / "data")],
@@ -217,7 +217,7 @@ def test_ctrl_c_stops_promptly_and_keeps_what_is_finished(tmp_path: Path) -> Non
     assert program.returncode == 130
     assert "Traceback" not in said
     kept = len(list(store.glob("runs/*/*.json")))
-    assert f"stopped. {kept} of 360 runs of section6 are finished and kept" in said
+    assert f"stopped. {kept} of 1608 runs of map_t are finished and kept" in said
     assert not list((tmp_path / "store" / "tmp").iterdir())
 
 

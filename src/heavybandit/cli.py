@@ -22,7 +22,7 @@ import numpy as np
 
 from . import __version__, claims, results
 from .catalogue import EXPERIMENTS, by_name
-from .experiments import NOISES, POLICIES, WORLDS, Recipe, recipe, with_bound
+from .experiments import NOISES, POLICIES, WORLDS, Recipe, Together, recipe, with_bound
 from .ledger import Links, table, write_readme
 from .noise import SECTION6
 from .notebooks import NotebookError
@@ -359,33 +359,33 @@ def _sweep(options: argparse.Namespace) -> int:
         raise ValueError(f"name an experiment ({', '.join(EXPERIMENTS)}) or give --all")
     if options.workers < 1:
         raise ValueError(f"--workers must be at least 1, got {options.workers}")
-    experiments = [by_name(name) for name in names]
+    together = Together(tuple(by_name(name) for name in names))
     store = Store(options.store)
-    for experiment in experiments:
-        try:
-            summary = sweep(
-                experiment,
-                store,
-                workers=options.workers,
-                dask=options.dask,
-                progress=not options.quiet,
-                shuffle=options.shuffle,
-            )
-        except KeyboardInterrupt:
-            done = sum(store.load(spec) is not None for spec in experiment.runs())
-            print(
-                f"\nheavybandit: stopped. {done} of {len(experiment.runs())} runs of "
-                f"{experiment.name} are finished and kept in {options.store}; "
-                f"the same command goes on from there.",
-                file=sys.stderr,
-            )
-            return INTERRUPTED
-        files = results.consolidate(experiment, store, options.data)
-        elsewhere = f", {summary.elsewhere} by another process" if summary.elsewhere else ""
-        print(
-            f"{experiment.name}: {summary.runs} runs, {summary.found} were there, "
-            f"{summary.done} done now{elsewhere}; results in {files[0]}"
+    try:
+        summary = sweep(
+            together,
+            store,
+            workers=options.workers,
+            dask=options.dask,
+            progress=not options.quiet,
+            shuffle=options.shuffle,
         )
+    except KeyboardInterrupt:
+        done = sum(store.load(spec) is not None for spec in together.runs())
+        print(
+            f"\nheavybandit: stopped. {done} of {len(together.runs())} runs of "
+            f"{together.name} are finished and kept in {options.store}; "
+            f"the same command goes on from there.",
+            file=sys.stderr,
+        )
+        return INTERRUPTED
+    files = [results.consolidate(one, store, options.data)[0] for one in together.experiments]
+    elsewhere = f", {summary.elsewhere} by another process" if summary.elsewhere else ""
+    where = str(files[0]) if len(files) == 1 else f"{options.data}: {', '.join(names)}"
+    print(
+        f"{together.name}: {summary.runs} runs, {summary.found} were there, "
+        f"{summary.done} done now{elsewhere}; results in {where}"
+    )
     return OK
 
 

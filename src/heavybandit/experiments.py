@@ -419,3 +419,25 @@ class Coverage:
     def runs(self) -> list[CoverageSpec]:
         """All runs, in order."""
         return [spec for group in self.groups() for spec in group]
+
+
+@dataclass(frozen=True)
+class Together:
+    """Several experiments as one, so that the workers start once and none waits for the others."""
+
+    experiments: tuple[Experiment | Coverage, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of a single one, or how many they are."""
+        names = [one.name for one in self.experiments]
+        return names[0] if len(names) == 1 else f"{len(names)} experiments"
+
+    def groups(self) -> Iterator[list[RunSpec] | list[CoverageSpec]]:
+        """Their groups of runs; the longest first, so that no long one is left for the end."""
+        every = [group for one in self.experiments for group in one.groups()]
+        yield from sorted(every, key=lambda group: -sum(spec.plays for spec in group))
+
+    def runs(self) -> list[RunSpec | CoverageSpec]:
+        """All runs."""
+        return [spec for one in self.experiments for spec in one.runs()]

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from . import coverage
-from .experiments import Coverage, CoverageSpec, Experiment, RunSpec, Spec, made_with
+from .experiments import Coverage, CoverageSpec, Experiment, RunSpec, Spec, Together, made_with
 from .progress import Progress
 from .simulate import Run, simulate_all
 from .store import Claim, Store
@@ -125,7 +125,7 @@ def _work(task: _Task) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 
 
 def sweep(
-    experiment: Experiment | Coverage,
+    experiment: Experiment | Coverage | Together,
     store: Store,
     *,
     workers: int = 1,
@@ -149,6 +149,8 @@ def sweep(
     found = total - sum(len(group) for group in todo)
     bar = Progress(experiment.name, plays_of(s for g in todo for s in g), show=progress)
     counts = {"done": 0, "elsewhere": 0}
+    if not todo:
+        return Summary(total, found, **counts)
     with Interrupts() as interrupts, bar, _pool(workers, dask, bar, interrupts) as pool:
         _drive(todo, store, pool, bar, counts, interrupts)
     return Summary(total, found, **counts)

@@ -60,7 +60,7 @@ PREPARE = r"""() => {
     try { change.finish(); } catch { /* it has no end */ }
   }
   const seen = new Set();
-  for (const word of document.querySelectorAll("pre span, .sig span")) {
+  for (const word of document.querySelectorAll("pre span, .sig span, .sig em")) {
     const ground = word.closest("pre, .sig");
     const kind = `${word.className} in ${ground.parentElement.parentElement.className}`;
     if (seen.has(kind)) word.replaceWith(...word.childNodes);

@@ -140,6 +140,15 @@ def test_the_readings_are_those_that_the_source_names() -> None:
     assert set(re.findall(r"\(?\b(R\d+)\b", str(paper.__doc__))) == set(table)
 
 
+def test_the_circulated_divisors_are_those_of_the_source() -> None:
+    table = (ROOT / "book" / "readings.md").read_text(encoding="utf-8")
+    told = dict(re.findall(r"^\| (\w+) \| \$\\beta/(\d+)\$ \|", table, re.M))
+    policies = (paper.MoM, paper.CRT, paper.MENU, paper.TOFU)
+    assert {name: float(x) for name, x in told.items()} == {
+        policy.__name__: policy._circulated_divisor for policy in policies
+    }
+
+
 def test_the_api_has_every_public_name_and_module() -> None:
     pages = book.api()
     for name in heavybandit.__all__:
@@ -177,6 +186,6 @@ def test_a_source_that_misses_a_step_stops_the_build_with_a_sentence(tmp_path: P
     for folder in ("book", "src/heavybandit"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     source = tmp_path / "src" / "heavybandit" / "paper.py"
-    source.write_text(source.read_text(encoding="utf-8").replace("  # step 15", ""))
+    source.write_text(re.sub(r"# steps? 15\b", "# then", source.read_text(encoding="utf-8")))
     with pytest.raises(ValueError, match="Algorithm 3: step 15 of the text has no line"):
         book.algorithms(tmp_path)

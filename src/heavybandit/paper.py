@@ -10,18 +10,20 @@ same policies compiled and streaming; the tests hold the two equal, arm by arm.
 
 What the paper leaves open is read as follows. T counts plays (R1) and t rounds (R2); regret is
 counted in means, never in noisy payoffs (R3). The lowest index wins among values within `TIE` of
-the best (R4). The median of an even count is the lower one, because the paper's estimator is one of
-the r estimators (R5). A₁ = I (R6). v bounds the central moment for SupBMM, MoM, MENU and the raw
-one for SupBTC, CRT, TOFU (R7). `width_scale` multiplies the whole half-width (R8). SupBMM's master
-runs on T₀ = ⌊T/r⌋ rounds (R9), SupBTC's on T (R10).
-"Some arm" is chosen by `explore` (R11); "optimistic" looks at payoffs and so voids the
-independence that Propositions 1 and 2 need, and so do FlatBMM and FlatBTC, which have no stages.
-Past the last stage the master exploits (R12). Widths use A⁻¹, as Algorithms 1 and 2 print (R13),
-and only surviving arms are looked at (R14). One reading is added to these: where the paper compares
-with ≤ or ≥, values that are equal in exact arithmetic must pass whatever their last bit says (R15).
-A bound on a size (steps 7, 8 and 11, η_t, b_t) is therefore taken 1 + `TIE` times as large, and the
-difference of step 14 larger by `TIE`. Equality is not rare: with v = 3, SupBMM's α + 1 is 7, and
-after 195 rounds with one unit vector 7/√196 is 2^{-1}.
+the best (R4). The median of an even count is the lower of the middle two: the paper's estimator is
+one of the r estimators, so one of the middle two (R5). A₁ = I (R6). v bounds the central moment for
+SupBMM, MoM, MENU and the raw one for SupBTC, CRT, TOFU (R7). `width_scale` multiplies the whole
+half-width (R8). SupBMM's master runs on T₀ = ⌊T/r⌋ rounds, r = ⌈8 ln(2KT ln T/δ)⌉ with T in plays
+(R9), SupBTC's on T (R10); both have at least one stage, max(1, ⌊ln T₀⌋), and the level 1/√T₀, with
+T₀ = T for SupBTC. "Some arm" is chosen by `explore` (R11); "optimistic" looks at payoffs and so
+voids the independence that Propositions 1 and 2 need, and so do FlatBMM and FlatBTC, which have no
+stages. Past the last stage the master exploits, by the upper bounds of the last stage (R12). Widths
+use A⁻¹, as Algorithms 1 and 2 print (R13), and only surviving arms are looked at (R14). One reading
+is added to these: where the paper compares with ≤ or ≥, values that are equal in exact arithmetic
+must pass whatever their last bit says (R15). A bound on a size (steps 7, 8 and 11, η_t, b_t) is
+therefore taken 1 + `TIE` times as large, and the difference of step 14 larger by `TIE`. Equality is
+not rare: with v = 3, SupBMM's α + 1 is 7, and after 195 rounds with one unit vector 7/√196 is
+2^{-1}.
 
 The constants of MENU and TOFU are those of Shao et al. 2018 (NeurIPS). Those of MoM and CRT were
 taken from a public implementation descended from the authors' own (the code of arXiv 2110.13876);
@@ -181,19 +183,19 @@ class _Master(_Literal):
         while True:  # step 5
             Psi = self._Psi[s]
             r_hat, w = self._basic(V[Psi], Y[Psi], X[A_hat])  # steps 6–7
-            w = self.width_scale * w
+            w = self.width_scale * w  # steps 6–7; 1 is the paper's (R8)
             upper = r_hat + w  # steps 6–7
             if np.all(w <= (1 + TIE) / math.sqrt(self.rounds)):  # step 8
                 self._grows = None  # step 10
                 return int(A_hat[argmax(upper)])  # steps 9, 17
             wide = np.flatnonzero(w > (1 + TIE) * 2.0**-s)  # step 11
-            if wide.size:
+            if wide.size:  # step 11
                 self._grows = s  # step 12: Ψ^s takes this round in `_learn`
                 return int(A_hat[wide[self._some(w[wide], upper[wide], luck)]])  # steps 12, 17
             stays = upper >= upper.max() - 2.0 ** (1 - s) - TIE  # steps 13–14
-            if s == self.n_stages:  # no stage is left: exploit (R12)
-                self._grows = None
-                return int(A_hat[stays][argmax(upper[stays])])
+            if s == self.n_stages:  # step 15: no stage is left, so exploit (R12)
+                self._grows = None  # step 15
+                return int(A_hat[stays][argmax(upper[stays])])  # steps 15, 17
             A_hat = A_hat[stays]  # step 14
             s = s + 1  # step 15
 
@@ -207,7 +209,7 @@ class _Master(_Literal):
 
     def _learn(self, x: Floats, payoffs: Floats) -> None:
         super()._learn(x, payoffs)  # steps 18–19
-        if self._grows is not None:
+        if self._grows is not None:  # step 12
             self._Psi[self._grows].append(len(self._x) - 1)  # step 12
 
 

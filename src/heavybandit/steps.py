@@ -1,7 +1,8 @@
 """The paper's steps beside the lines that transcribe them.
 
 Our wording of each step stands in book/algorithms.toml; the lines are those of `paper.py` whose
-comment names the step (`# step 6`, `# steps 8–9`). Neither may be without the other.
+comment names the step (`# step 6`, `# steps 8–9`). Neither may be without the other, and together
+they must hold every line that the paper numbers, but for those that only close a loop.
 """
 
 from __future__ import annotations
@@ -45,6 +46,18 @@ def numbers(text: str) -> tuple[int, ...]:
     return tuple(found)
 
 
+def heading(steps: Sequence[int]) -> str:
+    """8, 9 → Steps 8–9; 9, 17 → Steps 9, 17; 6 → Step 6."""
+    runs: list[list[int]] = []
+    for step in steps:
+        if runs and step == runs[-1][-1] + 1:
+            runs[-1].append(step)
+        else:
+            runs.append([step])
+    parts = [str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs]
+    return f"{'Step' if len(steps) == 1 else 'Steps'} {', '.join(parts)}"
+
+
 def marked(source: str, names: Sequence[str]) -> list[Marked]:
     """The marked pieces of the named functions and classes, in the order of the file."""
     lines = source.splitlines()
@@ -86,7 +99,11 @@ def _spans(definition: ast.AST) -> Iterator[tuple[int, int]]:
 
 
 def paired(algorithm: dict[str, Any], source: str) -> list[Paired]:
-    """Each step of the text with its lines, in the order of the text; both must be complete."""
+    """Each step of the text with its lines, in the order of the text; both must be complete.
+
+    `lines` of an algorithm says how many the paper numbers, `closing` which of them only close a
+    loop or a condition: else a step that neither the text nor the source has would not be missed.
+    """
     title = f"Algorithm {algorithm['number']}"
     pieces = marked(source, algorithm["names"])
     told = [step for entry in algorithm["step"] for step in entry["steps"]]
@@ -102,6 +119,17 @@ def paired(algorithm: dict[str, Any], source: str) -> list[Paired]:
     if untold := sorted(done - set(told)):
         raise ValueError(
             f"{title}: the source is marked with step {untold[0]}, but the text has no such step"
+        )
+    numbered = set(range(1, algorithm["lines"] + 1)) - set(algorithm["closing"])
+    if missing := sorted(numbered - done):
+        raise ValueError(
+            f"{title}: step {missing[0]} of the paper's {algorithm['lines']} is neither in the "
+            "text nor in the source, and is not said to close a loop or a condition"
+        )
+    if unknown := sorted(done - numbered):
+        raise ValueError(
+            f"{title}: step {unknown[0]} is in the text and in the source, but must be one of the "
+            f"paper's {algorithm['lines']} and not close a loop or a condition"
         )
     return [
         Paired(
@@ -121,11 +149,9 @@ def page(algorithms: Sequence[dict[str, Any]], source: str) -> str:
         parts.append(algorithm["intro"].strip() + "\n")
         for pair in paired(algorithm, source):
             code = "\n".join(_code(piece) for piece in pair.source)
-            name = "Step" if len(pair.steps) == 1 else "Steps"
-            count = "–".join(str(step) for step in sorted({pair.steps[0], pair.steps[-1]}))
             parts.append(
-                f"::::{{container}} step\n:::{{container}} says\n**{name} {count}.** {pair.text}\n"
-                f":::\n:::{{container}} does\n{code}\n:::\n::::\n"
+                f"::::{{container}} step\n:::{{container}} says\n**{heading(pair.steps)}.** "
+                f"{pair.text}\n:::\n:::{{container}} does\n{code}\n:::\n::::\n"
             )
     return "\n".join(parts)
 

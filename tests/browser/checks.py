@@ -60,12 +60,17 @@ PREPARE = r"""() => {
     try { change.finish(); } catch { /* it has no end */ }
   }
   const seen = new Set();
-  for (const word of document.querySelectorAll("pre span, .sig span")) {
+  for (const word of document.querySelectorAll("pre span, .sig span, .sig em")) {
     const ground = word.closest("pre, .sig");
     const kind = `${word.className} in ${ground.parentElement.parentElement.className}`;
     if (seen.has(kind)) word.replaceWith(...word.childNodes);
     else seen.add(kind);
   }
+}"""
+
+# For rules on colour alone: the size of a formula, which says what scrolls, is no part of them.
+WITHOUT_FORMULAS = r"""() => {
+  for (const formula of document.querySelectorAll("mjx-container")) formula.textContent = "x";
 }"""
 
 TARGETS = '() => [...document.querySelectorAll("a[href]")].map((a) => a.href)'
@@ -114,7 +119,8 @@ def accessibility(page: Page, rules: Sequence[str] = ()) -> list[str]:
     """What axe finds to be serious or critical, by all of its rules or by those named.
 
     axe takes seconds for a page of many elements, so it is spared what is alike: of coloured code
-    one word of each colour is left as it is, and what MathJax draws has its paragraph's colour.
+    one word of each colour is left as it is, and what MathJax draws has its paragraph's colour;
+    when only colours are asked about, formulas are emptied.
     It is kept from loading style sheets again (`preload`): it looks for their imports where they
     are not.
     """
@@ -122,6 +128,8 @@ def accessibility(page: Page, rules: Sequence[str] = ()) -> list[str]:
     options: dict[str, Any] = {"resultTypes": ["violations"], "preload": False}
     if rules:
         options["runOnly"] = list(rules)
+    if rules and set(rules) <= set(COLOUR_RULES):
+        page.evaluate(WITHOUT_FORMULAS)
     results = Axe().run(page, {"exclude": [["mjx-container"]]}, options).response
     return [
         f"{violation['id']}: {violation['help']}; {node['html'][:150]}"

@@ -120,6 +120,11 @@ def least_horizons(d: int, K: int, eps: float) -> tuple[float | None, float | No
     return printed, repaired
 
 
+def uniform_on_construction(T: float, K: int, eps: float = 1.0) -> float:
+    """Tγ^ε (1 − 1/K): what uniform play costs on Theorem 3's construction with the printed γ."""
+    return T * float(theory.theorem3_gamma(T, K, eps)) ** eps * (1 - 1 / K)
+
+
 def assert_table(page: Page, s: Setting) -> None:
     shown = page.evaluate(
         """() => Object.fromEntries([...document.querySelectorAll("#bounds td[id]")]
@@ -174,15 +179,14 @@ def test_every_formula_equals_theory_on_a_grid(open_page: OpenPage) -> None:
     for s, values in zip(grid, found, strict=True):
         T, d, K, eps = float(s["T"]), int(s["d"]), int(s["K"]), s["eps"]
         printed, repaired = least_horizons(d, K, eps)
-        gamma = float(theory.theorem3_gamma(T, K, eps))
         wanted = {
             "logTerm": float(theory.log_term(T, K, s["delta"])),
             "playsPerRound": theory.plays_per_round(T, K, s["delta"]),
             "theorem1": bound("theorem1", s)(T),
             "theorem2": bound("theorem2", s)(T),
             "theorem3": float(theory.theorem3(T, d, eps)),
-            "theorem3Gamma": gamma,
-            "uniformOnConstruction": T * gamma**eps * (1 - 1 / K),
+            "theorem3Gamma": float(theory.theorem3_gamma(T, K, eps)),
+            "uniformOnConstruction": uniform_on_construction(T, K, eps),
             "theorem3Applies": theory.theorem3_applies(T, d, K, eps),
             "theorem3Printed": printed,
             "theorem3Repaired": repaired,
@@ -368,12 +372,14 @@ LOWER: list[tuple[Setting, str, str, str]] = [  # a setting, both sentences, how
         {"d": 41, "K": 4, "T": 100},
         "at least 1.976 in expectation; on its construction uniform play costs 14.43.",
         "= 400, and here T = 100.",
-        "Theorem 3 is claimed, but the repaired proof needs a longer T.",
+        "Theorem 3 is claimed, but Theorem 3′ does not cover this T.",
     ),
     (  # √16·√10⁴/32 = 12.5; uniform play: 10⁴·√(4/10,008)·¾ = 149.94
         {"d": 17, "K": 4, "T": 1e4},
-        "at least 12.5 in expectation; on its construction uniform play costs 150.",
-        "is proved from T = 64 on: some instance costs every algorithm at least 12.5 in",
+        "claims that for every algorithm there is an instance that costs it at least 12.5 in "
+        "expectation; on its construction uniform play costs 150.",
+        "is proved from T = 64 on: for every algorithm there is an instance that costs it at least "
+        "12.5 in expectation.",
         "Theorem 3 holds as repaired.",
     ),
     (  # notebook 05: 1,500 against 2,795
@@ -388,13 +394,14 @@ LOWER: list[tuple[Setting, str, str, str]] = [  # a setting, both sentences, how
         "at least 3,953 in expectation. That is false: with the printed γ and moments of at most "
         "2, uniform play costs no more than 3,000 on any such instance.",
         "= 6.4·10⁷, and here T = 10⁶.",
-        "Theorem 3 is false as printed.",
+        "Theorem 3 is false as printed, read with its proof's bound of 2 on the moments.",
     ),
     (
         {"d": 16_001, "K": 4, "T": 1e8},
         "That is false",
         "is proved from T = 6.4·10⁷ on",
-        "Theorem 3 is false as printed, but proved as repaired.",
+        "Theorem 3 is false as printed, read with its proof's bound of 2 on the moments, but "
+        "proved as repaired.",
     ),
 ]
 
@@ -418,8 +425,12 @@ def test_the_numbers_in_the_prose_follow_from_theory(bounds_page: Page) -> None:
     assert "Theorem 1's bound falls to a sixth, Theorem 2's only to a half" in prose
     assert falls == pytest.approx([1 / 6, 1 / 2], rel=0.06)
     small = {**SECTION6, "d": 2, "K": 4, "v": 0.0027}
-    assert "its bound says so from 2·10⁹ plays on" in prose
+    assert "its bound promises less than uniform play costs from 2·10⁹ plays on" in prose
     assert from_which_on("theorem1", small, 0.73) == pytest.approx(2e9, rel=0.1)
+    assert "for ε = 1, d = 16,001 and K = 4 it is false as printed" in prose
+    for T in (2 * 16_001, 1e6, 1e16):  # wherever it applies
+        assert theory.theorem3_applies(T, 16_001, 4, 1.0)
+        assert 2 * uniform_on_construction(T, 4) < theory.theorem3(T, 16_001, 1.0)
     # That it leaves the drawing, for both bounds, when ε is made smaller:
     smaller = {**SECTION6, "eps": 0.4}
     assert "Make ε smaller, and that T leaves the drawing" in prose
@@ -488,10 +499,14 @@ def test_a_number_out_of_range_is_refused_in_a_sentence(bounds_page: Page) -> No
 
 
 def test_presets_are_settings_and_section_6_brings_back_the_first(bounds_page: Page) -> None:
-    refuted = {**SECTION6, "d": 16_001, "K": 4, "v": 2.0, "raw": 2.0, "T": 1e6}
+    # On the printed construction: √(4/1,000,008)·¾ and √(4/10,008)·¾ a play, to three digits
+    refuted = {**SECTION6, "d": 16_001, "K": 4, "v": 2.0, "raw": 2.0, "T": 1e6, "cost": 0.0015}
+    proved = {**refuted, "d": 41, "T": 1e4, "cost": 0.015}
+    for s in (refuted, proved):
+        assert s["cost"] * s["T"] == pytest.approx(uniform_on_construction(s["T"], 4), rel=5e-4)
     for button, setting in (
         ("Theorem 3 refuted", refuted),
-        ("Theorem 3 proved", {**refuted, "d": 41, "T": 1e4}),
+        ("Theorem 3′ proved", proved),
         (
             "Small world (notebook 03)",
             {**SECTION6, "d": 2, "K": 4, "v": 0.0027, "raw": 1.0027, "cost": 0.73, "T": 1e10},
@@ -623,7 +638,7 @@ def luminance(colour: str) -> float:
 @pytest.mark.parametrize("dark", [False, True])
 def test_letters_and_lines_stand_out_in_light_and_dark(open_page: OpenPage, dark: bool) -> None:
     page = open_page("bounds.html", dark=dark)
-    page.get_by_role("button", name="Theorem 3 proved").click()  # so that there are all the lines
+    page.get_by_role("button", name="Theorem 3′ proved").click()  # so that there are all the lines
     colours = page.evaluate(
         """() => {
           const style = (node) => getComputedStyle(node);

@@ -84,6 +84,17 @@ def test_a_fault_is_caught_and_named(body: str, says: str, found: Found) -> None
     assert any(says in wrong for wrong in found(body)), found(body)
 
 
+def test_a_pale_word_beside_a_formula_is_caught_when_only_colours_are_asked_about(
+    fresh: Page, serve: Callable[[Path], str], tmp_path: Path
+) -> None:
+    pale = "<p style='color: #ccc; background: #fff'>pale <mjx-container>y</mjx-container></p>"
+    (tmp_path / "index.html").write_text(GOOD.format(body=pale))
+    load(fresh, serve(tmp_path) + "index.html")
+    (wrong,) = checks.accessibility(fresh, checks.COLOUR_RULES)
+    assert wrong.startswith("color-contrast: ")
+    assert "pale <mjx-container>x</mjx-container>" in wrong
+
+
 def test_without_a_browser_it_is_said_and_is_a_failure_only_if_required(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -78,7 +78,7 @@ def growth(t: Number, eps: float) -> Number:
 
 
 def log_term(horizon: Number, n_arms: int, delta: float) -> Number:
-    """The logarithm L that all of the paper's bounds share (Propositions 1 and 2).
+    """The logarithm L of Propositions 1 and 2 and of Theorems 1 and 2.
 
     L = ln(2KT ln T / δ)
     """

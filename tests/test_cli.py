@@ -433,9 +433,11 @@ def test_claims_are_shown_with_verdict_and_place(tiny: Path, capsys: Capsys) -> 
 
 
 @pytest.mark.usefixtures("tiny")
-def test_no_claims_yet_is_no_error_but_is_said(capsys: Capsys) -> None:
-    assert main(["claims"]) == 0
-    assert "no claims" in capsys.readouterr().out
+def test_where_there_is_no_ledger_that_is_said_and_where_to_look(capsys: Capsys) -> None:
+    assert main(["claims"]) == 3
+    said = capsys.readouterr().err
+    assert "there is no data/claims.json; run this in the repository" in said
+    assert "--data" in said
 
 
 # sweep, verify, compare.

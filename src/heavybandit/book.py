@@ -264,9 +264,11 @@ def api() -> dict[str, str]:
             continue
         kind = "autoclass" if inspect.isclass(found) else "autofunction"
         options = [":members:", ":inherited-members:"] if kind == "autoclass" else []
-        if name in MODULES:  # simulate is a function and a module, and one of them has the anchor
+        target = f"heavybandit.{name}"
+        if name in MODULES:  # simulate is a function and a module, and the module has the anchor
+            target += f".{name}"
             options.append(":no-index:")
-        public.append("\n   ".join([f".. {kind}:: heavybandit.{name}", *options]) + "\n")
+        public.append("\n   ".join([f".. {kind}:: {target}", *options]) + "\n")
     pages = {
         f"api_{module}.md": f"# {title}\n\n`heavybandit.{module}`\n\n"
         f"```{{eval-rst}}\n.. automodule:: heavybandit.{module}\n   :members:\n```\n"

@@ -111,7 +111,8 @@ def _lower(name: str, eps: float, longest: int, only: str | None = None) -> Expe
 def _audit(name: str, policy: Recipe, horizon: int, seeds: int, *worlds: Recipe) -> Experiment:
     return Experiment(
         name=f"audit_{name}",
-        what=f"Lemmas 3, 5 and 6 along {policy.name}'s trajectories, {seeds} seeds",
+        what=f"Lemmas 3, 5 and 6 along {policy.name}'s trajectories, {horizon:.0e} plays, "
+        f"ε = {dict(policy.params).get('eps', 1.0):g}, {seeds} seeds",
         worlds=worlds,
         policies=(policy,),
         horizons=(horizon,),

@@ -222,7 +222,9 @@ def _settings(pairs: Sequence[str], option: str) -> dict[str, Any]:
 def _noise(text: str) -> str | Recipe:
     family, colon, rest = text.partition(":")
     if family not in (*SECTION6, *NOISES) or (colon and family not in NOISES):
-        raise ValueError(f"there is no noise {family!r}: {', '.join([*SECTION6, *NOISES])}")
+        raise ValueError(
+            f"there is no noise {family!r}; there are {', '.join([*SECTION6, *NOISES])}"
+        )
     if family in SECTION6:
         return family
     params = _settings(rest.split(","), "--noise") if colon else {}
@@ -250,7 +252,9 @@ def _own_policy(text: str) -> Callable[..., Any]:
         raise ValueError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
     build: Callable[..., Any] | None = getattr(module, name, None)
     if build is None:
-        raise ValueError(f"{path} has no {name!r}")
+        own = [n for n, x in vars(module).items() if getattr(x, "__module__", "") == label]
+        has = f"it has {', '.join(own)}" if own else "it defines no class"
+        raise ValueError(f"{path} has no {name!r}; {has}")
     return build
 
 
@@ -258,7 +262,7 @@ def _run(options: argparse.Namespace) -> int:
     params = _settings(options.set, "--set")
     world_params = _settings(options.world_set, "--world-set")
     if options.world not in WORLDS:
-        raise ValueError(f"there is no world {options.world!r}: {', '.join(WORLDS)}")
+        raise ValueError(f"there is no world {options.world!r}; there are {', '.join(WORLDS)}")
     if options.world == "lower_bound":
         world_params = {
             "dim": 9,
@@ -279,7 +283,10 @@ def _run(options: argparse.Namespace) -> int:
         if options.policy.endswith(".py"):
             raise ValueError(f"name the class too: {options.policy}:ClassName")
         if options.policy not in POLICIES:
-            raise ValueError(f"there is no policy {options.policy!r}: {', '.join(POLICIES)}")
+            raise ValueError(
+                f"there is no policy {options.policy!r}; there are {', '.join(POLICIES)}; "
+                f"one of your own is named path/to/file.py:ClassName"
+            )
         if options.policy not in ("Uniform", "GreedyRidge", "LinUCB", "Blind"):
             printed = getattr(world, "v_raw", None) is not None
             params.setdefault("v", "printed" if printed else "exact")
@@ -314,6 +321,9 @@ def _one_run(
         return simulate(policy, world, seed, progress=progress)
     try:
         policy = build(**arguments)
+        for member in ("plays", "rounds"):
+            if not hasattr(policy, member):
+                raise ValueError(f"it must set {member}, a whole number")
         if policy.plays * policy.rounds > arguments["horizon"]:
             raise ValueError(
                 f"plays * rounds must be at most horizon={arguments['horizon']}, "
@@ -438,9 +448,10 @@ def _claims(options: argparse.Namespace) -> int:
         entries = claims.read(options.data)
     except (ValueError, TypeError):
         raise StoreError(f"{path} cannot be read as a list of claims") from None
-    if not entries:
-        print(f"no claims are recorded yet in {path}")
-        return OK
+    if not path.exists():
+        raise StoreError(
+            f"there is no {path}; run this in the repository, or name its folder with --data"
+        )
     if options.write_readme:
         write_readme(options.write_readme, entries)
         return OK
@@ -455,9 +466,10 @@ def _claims(options: argparse.Namespace) -> int:
 
 def _list(_: argparse.Namespace) -> int:
     print("experiments")
+    width = max(map(len, EXPERIMENTS))
     for e in EXPERIMENTS.values():
         runs = e.runs()
-        print(f"  {e.name:<12} {e.what} ({len(runs)} runs, {plays_of(runs):.3g} plays)")
+        print(f"  {e.name:<{width}} {e.what} ({len(runs)} runs, {plays_of(runs):.3g} plays)")
     for kind, names in (("policies", POLICIES), ("worlds", WORLDS)):
         print(f"{kind}\n  {', '.join(names)}")
     print(f"noises\n  {', '.join([*SECTION6, *NOISES])}")

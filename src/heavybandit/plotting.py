@@ -152,15 +152,19 @@ def regret_figure(runs: Sequence[Sequence[Run]], title: str) -> Figure:
 
     figure = Figure(figsize=(7.0, 4.2), layout="constrained")
     axes = figure.add_subplot()
+    ends = {}
     for same in runs:
-        draw_regret(axes, same[0].policy, same[0].plays, np.array([run.curve for run in same]))
+        curves = np.array([run.curve for run in same])
+        draw_regret(axes, same[0].policy, same[0].plays, curves)
+        ends[same[0].policy] = float(np.median(curves[:, -1]))
     axes.set(xlabel="plays", ylabel="pseudo-regret", title=title, xlim=(0, None), ylim=(0, None))
+    end_labels(axes, ends)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
 
 
 def draw_regret(axes: Axes, policy: str, plays: Any, curves: Floats) -> None:
-    """Draw one policy's curves (seeds, checkpoints): median and band, labelled at its end."""
+    """Draw one policy's curves (seeds, checkpoints): median and band."""
     style = look(policy)
     x = np.concatenate([[0], plays])
     middle = np.concatenate([[0.0], np.median(curves, axis=0)])
@@ -171,15 +175,6 @@ def draw_regret(axes: Axes, policy: str, plays: Any, curves: Floats) -> None:
     if len(curves) > 1:
         low, high = curves.min(axis=0), curves.max(axis=0)
         axes.fill_between(plays, low, high, color=style.colour, alpha=0.15, linewidth=0)
-    axes.annotate(
-        policy,
-        (x[-1], middle[-1]),
-        xytext=(7, 0),
-        textcoords="offset points",
-        color=style.colour,
-        va="center",
-        annotation_clip=False,
-    )
 
 
 def draw_means(axes: Axes, curves: dict[str, tuple[Any, Floats]]) -> None:

@@ -47,6 +47,6 @@ def announce_compilation(kernel: Any) -> None:
         return
     if not list(Path(stats.cache_path).glob(f"*.{kernel.__name__}-*.nbi")):
         print(
-            "heavybandit: compiling its kernels; this takes half a minute, once",
+            "heavybandit: compiling its kernels; this takes up to a minute, once",
             file=sys.stderr,
         )

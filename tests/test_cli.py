@@ -299,7 +299,12 @@ BAD_FILES = {
     "raises at import": ("1 / 0", ["division by zero"]),
     "is no Python": ("class Mine(:", ["mine.py"]),
     "imports what is not there": ("import nowhere_to_be_found", ["nowhere_to_be_found"]),
-    "has no such class": ("class Yours: ...", ["mine.py", "'Mine'"]),
+    "has no such class": ("class Yours: ...", ["mine.py", "'Mine'", "it has Yours"]),
+    "has no class": ("import math", ["'Mine'", "it defines no class"]),
+    "sets no rounds": (
+        "class Mine:\n    plays = 1\n    def __init__(self, horizon, n_arms, dim): ...",
+        ["it must set rounds, a whole number"],
+    ),
     "cannot be built": ("class Mine: ...", ["Mine"]),
     "lacks a method": (MINE.replace("update", "learn"), ["Mine", "update"]),
     "selects text": (MINE.replace("return self.arm", "return 'left'"), ["select", "'left'"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from IPython import display as ipython
 from matplotlib.colors import to_rgba
 
+import heavybandit as hb
 from heavybandit import plotting
 from heavybandit.experiments import POLICIES
 
@@ -161,6 +163,16 @@ def test_means_are_drawn_over_seeds_from_zero_and_named_at_their_ends() -> None:
     assert [text.get_text() for text in axes.texts] == ["SupBMM", "Uniform"]
     assert axes.texts[0].xy[1] == pytest.approx(6)
     assert figure.axes == [axes]
+
+
+def test_names_of_runs_that_end_alike_do_not_cover_each_other() -> None:
+    world = hb.section6("student-t", n_arms=3, dim=2)
+    runs = [[hb.simulate(hb.Uniform(200, 3, 2), world, seed)] for seed in (1, 1)]
+    runs[1] = [replace(runs[1][0], policy="Mine")]
+    axes = plotting.regret_figure(runs, "two that are one").axes[0]
+    places = {text.get_text(): text.xy[1] / axes.get_ylim()[1] for text in axes.texts}
+    assert set(places) == {"Uniform", "Mine"}
+    assert abs(places["Uniform"] - places["Mine"]) > 0.05
 
 
 def test_rows_of_panels_come_one_after_the_other() -> None:

@@ -73,6 +73,8 @@ def test_a_cell_says_what_is_true_in_it() -> None:
     assert (ours.outperform, ours.smallest, ours.learns) == (YES, YES, YES)
     assert (ours.winner, ours.best, ours.verdict) == ("SupBMM", "SupBMM", atlas.TRUE_AND_LEARNING)
     assert cell(SupBMM=0.1, SupBTC=0.2, Uniform=0.15).verdict == atlas.TRUE_WITHOUT_LEARNING
+    unsure = cell(SupBMM=0.1, SupBTC=0.2, Uniform=0.2005)
+    assert (unsure.learns, unsure.verdict) == (UNCLEAR, atlas.TRUE_WITHOUT_LEARNING)
     theirs = cell(SupBMM=0.1, SupBTC=0.3, TOFU=0.2, Blind=0.05)
     assert (theirs.outperform, theirs.smallest) == (NO, YES)
     assert (theirs.winner, theirs.best, theirs.verdict) == ("SupBMM", "Blind", atlas.FALSE)

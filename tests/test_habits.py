@@ -15,6 +15,7 @@ from heavybandit.policy import CONTEXT_STREAM, NOISE_STREAM, stream
 T, SEED = 300, 5
 POLICIES: dict[str, Any] = {
     "MENU": lambda: hb.MENU(T, 6, 3, v=3.0, delta=0.4, width_scale=0.01),
+    "MoM": lambda: hb.MoM(T, 6, 3, v=3.0, delta=0.4, width_scale=0.01),
     "TOFU": lambda: hb.TOFU(T, 6, 3, v=4.0),
     "GreedyRidge": lambda: hb.GreedyRidge(T, 6, 3, plays=3),
     "Blind": lambda: hb.Blind(T, 6, 3, prefer="widest"),
@@ -60,6 +61,12 @@ def test_habits_are_those_of_a_literal_account(
     c = np.sqrt(np.einsum("td,de,te->t", best, np.linalg.inv(A), best)).mean()
     factors = {
         "MENU": lambda: 0.01 * hb.theory.menu_beta(policy.rounds, 3, 3.0, 1.0),
+        "MoM": lambda: (
+            0.01
+            * hb.theory.mom_beta(
+                policy.rounds, policy.rounds, r, float(np.linalg.slogdet(A)[1]), 3.0, 0.4, 1.0
+            )
+        ),
         "TOFU": lambda: hb.theory.tofu_beta(T, T, 3, 4.0, 0.01, 1.0),
         "GreedyRidge": lambda: 0.0,
         "Blind": lambda: 1.0,

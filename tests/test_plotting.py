@@ -155,13 +155,13 @@ def test_names_that_would_overlap_are_moved_apart_and_keep_their_order() -> None
 
 def test_means_are_drawn_over_seeds_from_zero_and_named_at_their_ends() -> None:
     figure, axes = plotting.panels()
-    table = np.array([[1.0, 4.0], [3.0, 8.0]])
+    table = np.array([[1.0, 4.0], [3.0, 8.0], [8.0, 9.0]])  # their medians are 3 and 8
     plotting.draw_means(axes, {"SupBMM": ([10, 20], table), "Uniform": ([10, 20], 10 * table)})
     drawn = [line.get_xydata().tolist() for line in axes.lines]
-    assert drawn[0] == [[0, 0], [10, 2], [20, 6]]
-    assert drawn[1] == [[0, 0], [10, 20], [20, 60]]
+    assert drawn[0] == [[0, 0], [10, 4], [20, 7]]
+    assert drawn[1] == [[0, 0], [10, 40], [20, 70]]
     assert [text.get_text() for text in axes.texts] == ["SupBMM", "Uniform"]
-    assert axes.texts[0].xy[1] == pytest.approx(6)
+    assert axes.texts[0].xy[1] == pytest.approx(7)
     assert figure.axes == [axes]
 
 

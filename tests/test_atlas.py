@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from heavybandit import atlas, readings, regrets
-from heavybandit.atlas import NO, UNCLEAR, YES, Cell
+from heavybandit.atlas import Cell
+from heavybandit.claims import NO, UNCLEAR, YES, surely
 from heavybandit.regrets import Runs
 
 DATA = Path(__file__).parents[1] / "data"
@@ -62,10 +63,10 @@ def test_the_seeds_of_calibration_serve_nothing_else() -> None:
 
 
 def test_surely_is_yes_or_no_only_where_the_limits_say_so() -> None:
-    assert atlas.surely([(-0.3, 0.2), (-1.0, 0.9)]) == YES
-    assert atlas.surely([(-0.3, 0.2), (0.3, 0.2)]) == NO
-    assert atlas.surely([(-0.3, 0.2), (-0.1, 0.2)]) == UNCLEAR
-    assert atlas.surely([(-0.1, 0.2), (0.3, 0.2)]) == NO
+    assert surely([(-0.3, 0.2), (-1.0, 0.9)]) == YES
+    assert surely([(-0.3, 0.2), (0.3, 0.2)]) == NO
+    assert surely([(-0.3, 0.2), (-0.1, 0.2)]) == UNCLEAR
+    assert surely([(-0.1, 0.2), (0.3, 0.2)]) == NO
 
 
 def test_a_cell_says_what_is_true_in_it() -> None:

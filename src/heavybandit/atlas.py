@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import readings, regrets
-from .claims import CONFIDENCE
+from .claims import CONFIDENCE, NO, YES, surely
 from .policy import EXPLORE_RULES
 from .regrets import Runs, paired
 from .store import write_whole
 
-YES, NO, UNCLEAR = "yes", "no", "?"
 WIDTHS = ("1", "0.1", "0.01", "calibrated", "circulated")
 BASELINES = ("MoM", "CRT", "MENU", "TOFU")
 CONTROLS = ("Uniform", "GreedyRidge", "LinUCB", "Blind", "GreedyRidge(plays=100)")
@@ -32,13 +31,6 @@ LAWS = {
     "map_t_long": "Student's t",
     "map_pareto_long": "Pareto",
 }
-
-
-def surely(differences: list[tuple[float, float]]) -> str:
-    """Whether all differences are below 0: yes, no, or not settled by these seeds."""
-    if all(mean + off < 0 for mean, off in differences):
-        return YES
-    return NO if any(mean - off > 0 for mean, off in differences) else UNCLEAR
 
 
 @dataclass(frozen=True)

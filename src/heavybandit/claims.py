@@ -248,6 +248,19 @@ def means_are_zero(means: list[tuple[float, float]], contrast: tuple[float, floa
     return HOLDS if all(abs(mean) <= limit for mean, limit in means) else NOT_REPRODUCED
 
 
+YES, NO, UNCLEAR = "yes", "no", "?"
+
+
+def surely(differences: Sequence[tuple[float, float]]) -> str:
+    """Whether all differences, each a mean and how far it may be off, are below 0.
+
+    YES if each surely is, NO if one is surely above 0, else UNCLEAR.
+    """
+    if all(mean + off < 0 for mean, off in differences):
+        return YES
+    return NO if any(mean - off > 0 for mean, off in differences) else UNCLEAR
+
+
 def outperforms(
     horizons: Sequence[tuple[Sequence[tuple[float, float]], Sequence[tuple[float, float]]]],
 ) -> str:
@@ -263,13 +276,13 @@ def outperforms(
     """
     if not horizons or not all(order and gains for order, gains in horizons):
         raise ValueError("horizons must hold at least one, each with differences and gains")
-    seen = [gains for order, gains in horizons if all(m + off < 0 for m, off in order)]
-    if any(all(m + off < 0 for m, off in gains) for gains in seen):
+    seen = [gains for order, gains in horizons if surely(order) == YES]
+    if any(surely(gains) == YES for gains in seen):
         return HOLDS
     if seen:
         return OTHER_MECHANISM
-    refuted = [any(m - off > 0 for m, off in order) for order, _ in horizons]
-    return NOT_REPRODUCED if all(refuted) else OPEN
+    refuted = all(surely(order) == NO for order, _ in horizons)
+    return NOT_REPRODUCED if refuted else OPEN
 
 
 def with_slack(verdict: str, *, matters: bool) -> str:

@@ -19,10 +19,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
+from numba.core.errors import TypingError
 
 import heavybandit as hb
-from heavybandit.engine import _cache, linear, medians, truncation
+from heavybandit.engine import _cache, lanes, linear, medians, truncation
 from heavybandit.engine import state as names
+from heavybandit.engine.lanes import LANES
 from heavybandit.engine.state import R_HAT, THETA_NOW, WIDTH, new_state
 from heavybandit.noise import StudentT, SymmetricPareto
 from heavybandit.policy import CONTEXT_STREAM, NOISE_STREAM, TIE, stream
@@ -56,7 +59,8 @@ def fed(policy: Any, rounds: Iterable[Any]) -> Any:
 def bounds(policy: Any, *contexts: float) -> tuple[np.ndarray, np.ndarray]:
     """r̂ and w, as a compiled policy without stages computes them for these contexts."""
     policy.select(np.array(contexts).reshape(-1, 1))
-    return policy._state.line[R_HAT].copy(), policy._state.line[WIDTH].copy()
+    line = policy._state.line[:, : len(contexts)].copy()
+    return line[R_HAT], line[WIDTH]
 
 
 def literal_bounds(policy: Any) -> tuple[float, float]:
@@ -272,6 +276,7 @@ def test_tofu_in_one_dimension_drops_payoffs_above_its_threshold_and_takes_them_
     is 2: θ̂ = (1 − 1.5)/4. Three zeros later it is √7 = 2.65: θ̂ = (1 + 2.5 − 1.5)/7."""
     v = math.log(2 * 1000 / 0.01)
     policy, literal = (module.TOFU(1000, 1, 1, v=v) for module in (hb, hb.paper))
+    policy.audit()  # with a single arm no estimate would be needed
     for payoffs, estimate in (([1.0, 2.5, -1.5], -0.125), ([0.0] * 3, 2 / 7)):
         fed(policy, payoffs)
         fed(literal, payoffs)
@@ -280,11 +285,28 @@ def test_tofu_in_one_dimension_drops_payoffs_above_its_threshold_and_takes_them_
     assert policy.diagnostics["truncated"] == 4  # 2.5, in rounds 3 to 6: √6 = 2.45
 
 
+@pytest.mark.parametrize("width_scale", [1.0, 0.1, 0.01])
+@pytest.mark.parametrize("eps", [1.0, 0.5])
+def test_tofu_does_without_some_roots_and_nothing_changes(eps: float, width_scale: float) -> None:
+    world = hb.section6(SymmetricPareto(shape=1.8, scale=0.3), n_arms=6, dim=3)
+    lazy, thorough = (
+        hb.TOFU(3000, 6, 3, v=4.0, eps=eps, width_scale=width_scale) for _ in range(2)
+    )
+    thorough.audit()
+    one, other = (hb.simulate(p, world, seed=3, keep_arms=True) for p in (lazy, thorough))
+    np.testing.assert_array_equal(one.arms, other.arms)
+    for same in ("intervals", "intervals_missed", "suspects", "most_suspects"):
+        assert one.diagnostics[same] == other.diagnostics[same]
+    spared = other.diagnostics["matrix_roots"] - one.diagnostics["matrix_roots"]
+    assert spared > 50 if width_scale == 1 else spared >= 0
+
+
 def test_tofu_with_eps_below_one_has_a_threshold_that_grows() -> None:
     """ε = ½, v = ln(2T/δ): b_t = t^{1/6}, n = t − 1, so payoffs up to √t·t^{1/6} = t^{2/3} count:
     4 does not at t = 7 (3.66), and does at t = 8, exactly at the threshold."""
     v = math.log(2 * 1000 / 0.01)
     policy, literal = (module.TOFU(1000, 1, 1, v=v, eps=0.5) for module in (hb, hb.paper))
+    policy.audit()  # with a single arm no estimate would be needed
     for payoffs, estimate in (([4.0, 1.0, 0, 0, 0, 0], 1 / 7), ([0.0], 5 / 8)):
         fed(policy, payoffs)
         fed(literal, payoffs)
@@ -566,28 +588,64 @@ def test_cholesky_is_numpys(d: int) -> None:
 
 @pytest.mark.parametrize("n", [1, 2, 7, 20])
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 7, 10])
-def test_products_over_arms_are_numpys_and_leave_other_arms_alone(d: int, n: int) -> None:
+def test_products_over_arms_are_numpys_and_leave_later_blocks_alone(d: int, n: int) -> None:
     rng = np.random.default_rng([d, n])
     X, V, weights = rng.normal(size=(20, d)), rng.normal(size=(2 * d, d)), rng.normal(size=d)
     M, X_T = V.T @ V, np.empty((d, 20))
-    linear.transpose(X, X_T)
+    linear.transpose(X, X_T, 0, len(X))
     np.testing.assert_array_equal(X_T, X.T)
-    out, half, Y = np.full(20, 9.0), np.empty(20), np.full((d, 20), 9.0)
-    linear.quadratic_forms(M, X_T, n, half, out)
+    out, Y = np.full(20, 9.0), np.full((d, 20), 9.0)
+    after = min(20, LANES * math.ceil(n / LANES))  # columns are worked on in blocks
+    linear.quadratic_forms(M, X_T, 0, n, out)
     np.testing.assert_allclose(out[:n], np.einsum("ad,de,ae->a", X, M, X)[:n], rtol=1e-12)
-    assert (out[n:] == 9).all()
+    assert (out[after:] == 9).all()
     linear.combine(weights, X_T, n, out)
     np.testing.assert_allclose(out[:n], (X @ weights)[:n], rtol=1e-12, atol=1e-13)
-    assert (out[n:] == 9).all()
+    assert (out[after:] == 9).all()
     linear.multiply(M, X_T, n, Y)
     np.testing.assert_allclose(Y[:, :n], (M @ X.T)[:, :n], rtol=1e-12, atol=1e-12)
-    assert (Y[:, n:] == 9).all()
+    assert (Y[:, after:] == 9).all()
     y = np.empty(d)
     assert linear.solve(M, X[0], y) == pytest.approx(X[0] @ M @ X[0], rel=1e-12)
     np.testing.assert_allclose(y, M @ X[0], rtol=1e-12, atol=1e-12)
     G = M.copy()
     linear.add_outer(G, np.zeros((d, d)), weights)
     np.testing.assert_allclose(G, M + np.outer(weights, weights), rtol=1e-14)
+
+
+@njit
+def compiled_combine(weights, X_T, start, out):  # type: ignore[no-untyped-def]
+    lanes.combine_lanes(weights, X_T, start, out)
+
+
+@njit
+def compiled_quadratic(M, X_T, start, out):  # type: ignore[no-untyped-def]
+    lanes.quadratic_lanes(M, X_T, start, out)
+
+
+@pytest.mark.parametrize("start", [0, 3, 12])
+@pytest.mark.parametrize("d", [1, 2, 7, 10, 33])
+def test_compiled_lanes_have_the_bits_of_the_loops_that_they_stand_for(d: int, start: int) -> None:
+    rng = np.random.default_rng([d, start])
+    X_T, table, B = rng.normal(size=(d, 20)), rng.normal(size=(d, 3)), rng.normal(size=(d, d))
+    M = np.tril(B @ B.T) + np.tril(B @ B.T, -1).T
+    for weights in (np.ascontiguousarray(table[:, 1]), table[:, 1]):  # a column, too
+        ours, plain = np.full(20, 9.0), np.full(20, 9.0)
+        compiled_combine(weights, X_T, start, ours)
+        lanes.combine_lanes(weights, X_T, start, plain)
+        np.testing.assert_array_equal(ours, plain)
+    ours, plain = np.full(20, 9.0), np.full(20, 9.0)
+    compiled_quadratic(M, X_T, start, ours)
+    lanes.quadratic_lanes(M, X_T, start, plain)
+    np.testing.assert_array_equal(ours, plain)
+    assert (ours[start : start + LANES] != 9).all()
+    assert (np.delete(ours, np.s_[start : start + LANES]) == 9).all()
+
+
+def test_lanes_refuse_columns_that_are_not_next_to_each_other() -> None:
+    X_T = np.asfortranarray(np.ones((3, 8)))
+    with pytest.raises(TypingError, match="C-ordered"):
+        compiled_combine(np.ones(3), X_T, 0, np.ones(8))
 
 
 # Truncation without the history.

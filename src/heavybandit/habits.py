@@ -64,7 +64,7 @@ def habits(policy: Compiled, world: World, seed: int = 0) -> Habits:
         means, played = X @ theta, np.arange(n)
         chosen = means[played, arms]
         by_mean += np.bincount((means > chosen[:, None]).sum(axis=1), minlength=K)
-        scratch = np.empty(d), np.empty((d, K)), np.empty(K), np.empty(K)
+        scratch = np.empty(d), np.empty((d, K)), np.empty(K)
         rank_by_width(X, arms, A_inv, ranks[:n], *scratch)
         by_width += np.bincount(ranks[:n], minlength=K)
         draws = world.noise.draw(noise, n * plays)

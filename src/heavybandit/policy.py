@@ -64,6 +64,13 @@ def real(name: str, value: float, allowed: str, low: float, high: float, *, top:
     return number
 
 
+def flag(name: str, value: bool) -> bool:
+    """True or False, or an error that names the argument."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
 def one_of(name: str, value: str, choices: tuple[str, ...]) -> str:
     """One of the named choices, or an error that lists them."""
     if value not in choices:

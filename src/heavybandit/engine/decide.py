@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 from ..policy import TIE
-from ._compile import compiled
+from ._compile import compiled, inlined
+from .lanes import LANES
 from .linear import combine, largest, lowest_near_best, quadratic_forms, transpose
 from .medians import bmm_estimates, menu_estimate
 from .state import (
     ARM,
     AUDIT,
-    BETA,
     BLIND,
     CONST,
     CRT,
@@ -47,12 +47,13 @@ from .state import (
     UPPER,
     WIDTH,
 )
-from .truncation import btc_estimates, tofu_suspects
+from .truncation import btc_estimates, suspects_cannot_matter, tofu_suspects
 
 FIRST, RANDOM, WIDEST = range(3)  # and optimistic; as in EXPLORE_RULES
+GLANCE = LANES  # arms whose widths are formed first, if one wide arm would do
 
 
-@compiled
+@inlined
 def choose(state, X, luck, truth):
     """Choose an arm for the contexts X and leave the choice pending.
 
@@ -67,10 +68,10 @@ def choose(state, X, luck, truth):
         return
     for a in range(X.shape[0]):
         state.alive[a] = a
-    transpose(X, state.X_T)
     if clock[KIND] in (SUP_BMM, SUP_BTC):
-        clock[ARM] = choose_by_stages(state, luck, truth)
+        clock[ARM] = choose_by_stages(state, X, luck, truth)
     else:
+        transpose(X, state.X_T, 0, X.shape[0])
         clock[ARM] = choose_by_bound(state, truth)
 
 
@@ -95,15 +96,15 @@ def width_factor(num, kind, t):
 
 
 @compiled
-def set_widths(A_inv, X_T, n, line, factor):
-    """width ← factor·√(xᵀA⁻¹x), for the n arms in X_T."""
+def set_widths(A_inv, X_T, start, stop, line, factor):
+    """width ← factor·√(xᵀA⁻¹x), for the arms in X_T from start up to stop."""
     width = line[WIDTH]
-    quadratic_forms(A_inv, X_T, n, line[BETA], width)
-    for i in range(n):
+    quadratic_forms(A_inv, X_T, start, stop, width)
+    for i in range(start, stop):
         width[i] = factor * math.sqrt(width[i])
 
 
-@compiled
+@inlined
 def set_bounds(state, s, n, truth):
     """r̂ and the upper bounds r̂ + w at stage s, for the n arms whose widths are there."""
     state.counts[FRESH, ESTIMATES] += n
@@ -140,14 +141,20 @@ def keep_arm(state, i, place):
         state.X_T[j, place] = state.X_T[j, i]
 
 
-@compiled
-def choose_by_stages(state, luck, truth):
-    """Algorithm 3, steps 4–16. Estimates are made only where a decision needs them."""
+@inlined
+def choose_by_stages(state, X, luck, truth):
+    """Algorithm 3, steps 4–16. Widths and estimates are made only where a decision needs them.
+
+    Where the first wide arm is to be explored, no width behind it matters.
+    """
     clock, line, alive = state.clock, state.line, state.alive
     factor = width_factor(state.num, clock[KIND], float(clock[ROUND]))
     level = state.num[LEVEL] * (1.0 + TIE)
     audit = clock[AUDIT] == 1
     n = alive.size
+    glance = min(GLANCE, n) if clock[EXPLORE] == FIRST and not audit else n
+    transpose(X, state.X_T, 0, glance)
+    seen = glance  # arms of this round that are in X_T
     power = 1.0
     for s in range(state.stage.shape[0]):
         state.stage[s, ENTERING] = n
@@ -156,8 +163,14 @@ def choose_by_stages(state, luck, truth):
         if audit:
             audit_survivors(state, s, n, truth, 8.0 * power)
         limit = power * (1.0 + TIE)
-        set_widths(state.A_inv[s], state.X_T, n, line, factor)
-        widest = largest(line[WIDTH], n)
+        glance = min(glance, n)
+        set_widths(state.A_inv[s], state.X_T, 0, glance, line, factor)
+        widest = largest(line[WIDTH], glance)
+        if glance < n and widest <= max(limit, level):
+            transpose(X, state.X_T, seen, n)
+            seen = n
+            set_widths(state.A_inv[s], state.X_T, glance, n, line, factor)
+            widest = largest(line[WIDTH], n)
         precise = widest <= level
         explores = widest > limit and not precise
         if audit or not explores:
@@ -167,7 +180,12 @@ def choose_by_stages(state, luck, truth):
             return alive[lowest_near_best(line[UPPER], n)]
         if explores:  # steps 11–12
             clock[GROWS] = s
-            return some_wide_arm(state, s, n, limit, luck, truth)
+            if clock[EXPLORE] != FIRST:
+                return some_wide_arm(state, s, n, limit, luck, truth)
+            first = 0
+            while line[WIDTH, first] <= limit:
+                first += 1
+            return alive[first]
         n = keep_arms_near_the_best(state, n, 2.0 * power + TIE)
     clock[GROWS] = -1  # no stage is left: exploit (reading R12)
     return alive[lowest_near_best(line[UPPER], n)]
@@ -216,13 +234,8 @@ def keep_arms_near_the_best(state, n, gap):
 
 @compiled
 def some_wide_arm(state, s, n, limit, luck, truth):
-    """One of the arms with w > 2^{-s}, by the rule of reading R11."""
+    """One of the arms with w > 2^{-s}, by the rule of reading R11 if it is not the first."""
     line, alive, explore = state.line, state.alive, state.clock[EXPLORE]
-    if explore == FIRST:
-        i = 0
-        while line[WIDTH, i] <= limit:
-            i += 1
-        return alive[i]
     wide = keep_wide_arms(state, n, limit)
     if explore == RANDOM:
         return alive[int(luck * wide)]
@@ -233,7 +246,7 @@ def some_wide_arm(state, s, n, limit, luck, truth):
     return alive[lowest_near_best(line[UPPER], wide)]
 
 
-@compiled
+@inlined
 def choose_by_bound(state, truth):
     """The largest upper bound over all arms, from the whole history."""
     clock, line = state.clock, state.line
@@ -241,7 +254,7 @@ def choose_by_bound(state, truth):
     n = state.alive.size
     factor = width_factor(state.num, kind, float(clock[ROUND]))
     if factor != 0.0:
-        set_widths(state.A_inv[s], state.X_T, n, line, factor)
+        set_widths(state.A_inv[s], state.X_T, 0, n, line, factor)
     if kind == BLIND:  # the narrowest arm has the largest −√(xᵀA⁻¹x)
         return lowest_near_best(line[WIDTH], n)
     if kind in (FLAT_BMM, FLAT_BTC):
@@ -252,6 +265,11 @@ def choose_by_bound(state, truth):
         theta = state.vector[THETA_NOW]
         menu_estimate(state)
     elif kind == TOFU and state.stage[0, N_SUSPECTS] > 0:
+        combine(theta, state.X_T, n, line[R_HAT])
+        sway = state.leverage[0] / factor
+        if clock[AUDIT] == 0 and suspects_cannot_matter(line, n, sway, truth):
+            add_widths(line, state.alive, n, truth, state.counts)
+            return lowest_near_best(line[UPPER], n)
         theta = state.vector[THETA_NOW]
         tofu_suspects(state)
     combine(theta, state.X_T, n, line[R_HAT])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ..policy import TIE
-from ._compile import compiled
+from ._compile import compiled, inlined
 from .decide import choose
 from .linear import add_context, solve
 from .medians import columns_learn, mom_payoff
@@ -46,7 +46,7 @@ from .state import (
 from .truncation import add_payoff, btc_learn, tofu_learn
 
 
-@compiled
+@inlined
 def learn(state, x, payoffs):
     """Close the round: book it, put it into what the policy keeps, and go on to the next."""
     book(state.counts, state.stage, state.clock)
@@ -65,7 +65,7 @@ def learn(state, x, payoffs):
     state.clock[ARM] = -1
 
 
-@compiled
+@inlined
 def ridge_learn(state, x, payoffs):
     """Put the round into A, b and θ̂ = A⁻¹b, for the policies that keep one payoff a round."""
     kind = state.clock[KIND]

@@ -10,6 +10,9 @@ import math
 
 from ..policy import TIE
 from ._compile import compiled
+from .lanes import LANES, combine_lanes, quadratic_lanes
+
+FEW = 16  # so few values are sorted outright
 
 
 @compiled
@@ -57,28 +60,28 @@ def add_outer(G, lost, x):
 
 
 @compiled
-def transpose(X, X_T):
-    """X_T ← Xᵀ: from a row an arm to a column an arm, so that inner loops run over arms."""
+def transpose(X, X_T, start, stop):
+    """X_T ← Xᵀ for the arms from start up to stop: a column an arm, so that loops run over arms."""
     for i in range(X.shape[1]):
-        for a in range(X.shape[0]):
+        for a in range(start, stop):
             X_T[i, a] = X[a, i]
 
 
 @compiled
 def combine(weights, X_T, n, out):
-    """out[a] ← Σ_i weights[i]·X_T[i, a] for the first n columns, summed in order of i."""
-    d = weights.size
-    odd = d % 2
-    for a in range(n):
-        out[a] = 0.0
-    if odd:
-        weight = weights[0]
-        for a in range(n):
-            out[a] = weight * X_T[0, a]
-    for i in range(odd, d, 2):  # two rows at a time: less traffic, the same order
-        weight, next_weight = weights[i], weights[i + 1]
-        for a in range(n):
-            out[a] = (out[a] + weight * X_T[i, a]) + next_weight * X_T[i + 1, a]
+    """out[a] ← Σ_i weights[i]·X_T[i, a] for the first n columns, summed in order of i.
+
+    Columns up to the next multiple of LANES are filled too, as far as the arrays go.
+    """
+    a = 0
+    while a < n and a + LANES <= out.size and a + LANES <= X_T.shape[1]:
+        combine_lanes(weights, X_T, a, out)
+        a += LANES
+    for column in range(a, n):
+        total = 0.0
+        for i in range(weights.size):
+            total += weights[i] * X_T[i, column]
+        out[column] = total
 
 
 @compiled
@@ -89,27 +92,23 @@ def multiply(M, X_T, n, Y):
 
 
 @compiled
-def quadratic_forms(M, X_T, n, half, out):
-    """out[a] ← x_aᵀMx_a ≥ 0 for the first n columns, M symmetric: its lower half is enough."""
-    for a in range(n):
-        out[a] = 0.0
-    for i in range(M.shape[0]):
-        m = 0.5 * M[i, i]
-        for a in range(n):
-            half[a] = m * X_T[i, a]
-        odd = i % 2
-        if odd:
-            m = M[i, 0]
-            for a in range(n):
-                half[a] += m * X_T[0, a]
-        for j in range(odd, i, 2):  # two rows at a time: less traffic, the same order
-            m, m_next = M[i, j], M[i, j + 1]
-            for a in range(n):
-                half[a] = (half[a] + m * X_T[j, a]) + m_next * X_T[j + 1, a]
-        for a in range(n):
-            out[a] += X_T[i, a] * half[a]
-    for a in range(n):
-        out[a] = max(2.0 * out[a], 0.0)
+def quadratic_forms(M, X_T, start, stop, out):
+    """out[a] ← x_aᵀMx_a ≥ 0 for the columns from start up to stop; M is symmetric, and its lower
+    half is enough. A column's bits do not depend on which others are asked for."""
+    a = start
+    while a < stop and a + LANES <= out.size and a + LANES <= X_T.shape[1]:
+        quadratic_lanes(M, X_T, a, out)
+        a += LANES
+    for column in range(a, stop):
+        total = 0.0
+        for i in range(M.shape[0]):
+            half = (0.5 * M[i, i]) * X_T[i, column]
+            for j in range(i):
+                half += M[i, j] * X_T[j, column]
+            total += X_T[i, column] * half
+        out[column] = total
+    for column in range(start, stop):
+        out[column] = max(2.0 * out[column], 0.0)
 
 
 @compiled
@@ -133,27 +132,52 @@ def lowest_near_best(values, n):
 
 @compiled
 def order_statistic(values, n, rank):
-    """The value of the given 0-based rank among the first n; reorders them (quickselect)."""
-    low, high = 0, n - 1
-    while low < high:
-        pivot = values[(low + high) // 2]
-        i, j = low, high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if rank <= j:
-            high = j
-        elif rank >= i:
-            low = i
+    """The value of the given 0-based rank among the first n, which it overwrites.
+
+    Quickselect without branches on data: whether a value is below the pivot cannot be foreseen, and
+    each wrong guess of the processor costs more than ten comparisons.
+    """
+    while n > FEW:
+        pivot = middle_of_five(values, n)
+        below, not_above = 0, 0
+        for i in range(n):
+            below += 1 if values[i] < pivot else 0
+            not_above += 1 if values[i] <= pivot else 0
+        if below <= rank < not_above:
+            return pivot
+        kept = 0
+        if rank < below:
+            for i in range(n):
+                value = values[i]
+                values[kept] = value
+                kept += 1 if value < pivot else 0
         else:
-            break
+            for i in range(n):
+                value = values[i]
+                values[kept] = value
+                kept += 1 if value > pivot else 0
+            rank -= not_above
+        n = kept
+    for i in range(1, n):
+        value = values[i]
+        j = i
+        while j > 0 and values[j - 1] > value:
+            values[j] = values[j - 1]
+            j -= 1
+        values[j] = value
     return values[rank]
+
+
+@compiled
+def middle_of_five(values, n):
+    """The median of five values spread over the first n."""
+    step = n // 5
+    a, b, c, d, e = values[0], values[step], values[2 * step], values[3 * step], values[4 * step]
+    a, b = min(a, b), max(a, b)
+    c, d = min(c, d), max(c, d)
+    a, c = min(a, c), max(a, c)
+    b, d = min(b, d), max(b, d)  # of the first four, a is the least and d the largest
+    return max(min(b, c), min(max(b, c), e))
 
 
 @compiled

@@ -62,12 +62,12 @@ def symmetric_powers(draws, scale, exponent):
 
 
 @compiled
-def rank_by_width(X, arms, A_inv, ranks, scratch, X_T, width, half):
+def rank_by_width(X, arms, A_inv, ranks, scratch, X_T, width):
     """How many arms are wider than the one played, for each round; A⁻¹ is brought up to date."""
     n_arms = X.shape[1]
     for t in range(X.shape[0]):
-        transpose(X[t], X_T)
-        quadratic_forms(A_inv, X_T, n_arms, half, width)
+        transpose(X[t], X_T, 0, n_arms)
+        quadratic_forms(A_inv, X_T, 0, n_arms, width)
         wider = 0
         for a in range(n_arms):
             wider += 1 if width[a] > width[arms[t]] else 0

@@ -6,11 +6,13 @@ for have no entries. Nothing else holds state, so a pickled policy resumes where
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..policy import Floats
+from .lanes import LANES
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -33,7 +35,9 @@ SIZE, N_SUSPECTS, LOOK_AT, LOOK_AT_SIZE, CHUNK_FIRST, CHUNK_LAST = range(6)
 EXPLORED, EXPLOITED, VISITS, ENTERED, ENTERING = range(6, 11)
 # What an audit counts: visits that the best arm did not enter, arms that entered though they are
 # worse than it by more than 2^{3−s}; and the same for the round under way.
-LOST, FAR, LOST_NOW, FAR_NOW, N_STAGE = range(11, 16)
+LOST, FAR, LOST_NOW, FAR_NOW = range(11, 15)
+# Whether θ̂ lags behind what the stage has learnt.
+STALE, N_STAGE = range(15, 17)
 # Rows of `line`, an entry an arm.
 WIDTH, UPPER, R_HAT, H, BETA, N_LINE = range(6)
 # Rows of `vector`.
@@ -59,19 +63,27 @@ class State(NamedTuple):
     theta: Floats  # (S, d): A⁻¹·total
     total: Floats  # (S, d): Σ payoff · context; suspects left out
     sum_c: Floats  # (S,): Σ √(xᵀA⁻¹x) over the stage's rounds, if it is audited
-    leverage: Floats  # (S,): no context of the stage has xᵀ(VᵀV)⁺x above this
+    # (S,): no context has xᵀ(VᵀV)⁺x above this: for ε < 1 none of the stage, for ε = 1 none that
+    # may come either; TOFU keeps here what bounds the suspects' part in its estimates
+    leverage: Floats
     b: Floats  # (S, d, r): the same for each of r plays a round; r = 0 where `total` does
     suspects: Floats  # (S, capacity, d+1): contexts and payoffs that may yet be truncated
     chunks: Floats  # (pool, CHUNK, d): contexts in order, for ε < 1
     chunk_next: Ints  # (pool,): the chunk that continues this one, or −1
     vector: Floats  # (N_VECTOR, d): scratch, and so is all below
     square: Floats  # (3, d, d)
-    X_T: Floats  # (d, K): the contexts of the surviving arms, a column an arm
-    Y: Floats  # (d, K): A⁻¹x of each
-    line: Floats  # (N_LINE, K)
+    # As many columns as arms, filled up to a multiple of LANES; what stands there does not matter.
+    X_T: Floats  # (d, K…): the contexts of the surviving arms, a column an arm
+    Y: Floats  # (d, K…): A⁻¹x of each
+    line: Floats  # (N_LINE, K…)
     alive: Ints  # (K,): which arm a column is
     sheet: Floats  # (d+2, r), or as wide as the medians taken need
     payoffs: Floats  # (plays,)
+
+
+def columns_for(n_arms: int) -> int:
+    """The arms, filled up to a multiple of LANES."""
+    return LANES * math.ceil(n_arms / LANES)
 
 
 def new_state(
@@ -117,16 +129,16 @@ def new_state(
         theta=np.zeros((S, d)),
         total=np.zeros((S, d)),
         sum_c=np.zeros(S),
-        leverage=np.zeros(S),
+        leverage=np.full(S, np.inf if truncates and eps == 1 else 0.0),
         b=np.zeros((S, d, columns)),
         suspects=np.zeros((suspicious, capacity, d + 1)),
         chunks=np.zeros((pool, CHUNK, d)),
         chunk_next=np.full(pool, -1, dtype=np.int64),
         vector=np.zeros((N_VECTOR, d)),
         square=np.zeros((3, d, d)),
-        X_T=np.zeros((d, K)),
-        Y=np.zeros((d, K)),
-        line=np.zeros((N_LINE, K)),
+        X_T=np.zeros((d, columns_for(K))),
+        Y=np.zeros((d, columns_for(K))),
+        line=np.zeros((N_LINE, columns_for(K))),
         alive=np.zeros(K, dtype=np.int64),
         sheet=np.zeros((d + 2, max(columns, n_medians))),
         payoffs=np.zeros(plays),

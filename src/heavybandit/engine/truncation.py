@@ -31,14 +31,17 @@ that is O(n·d), and it does happen: heavy tails put some payoff there again and
 **TOFU** drops u^i_τ r_τ where it exceeds b_t, u_τ = A^{-1/2}x_τ. As |u^i_τ| ≤ ‖u_τ‖ = ‖x_τ‖_{A⁻¹},
 a payoff with |r_τ|·‖x_τ‖_{A⁻¹} ≤ b_t is kept in all d coordinates; A grows, so ‖x_τ‖_{A⁻¹} falls,
 and b_t does not: it is kept for good. With no suspects θ̂ = A⁻¹b, and no matrix root is needed.
+With some, θ̂ = A⁻¹b + A^{-1/2}z, where z has the kept coordinates of Σ u_τ r_τ over the suspects, so
+that ‖z‖ ≤ Z = Σ ‖x_τ‖_{A⁻¹}|r_τ|, and xᵀθ̂ is within ‖x‖_{A⁻¹}Z of xᵀA⁻¹b. Where the largest upper
+bound leads by more than such shifts can take away, no root is needed either.
 """
 
 from __future__ import annotations
 
 import math
 
-from ..policy import TIE
-from ._compile import compiled
+from ..policy import LONGEST, TIE
+from ._compile import compiled, inlined
 from .linear import (
     add_context,
     add_outer,
@@ -73,10 +76,12 @@ from .state import (
     SCANS,
     SIZE,
     SOLVED,
+    STALE,
     SUSPECTS,
     THETA_NOW,
     TOTAL,
     TRUNCATED,
+    WIDTH,
     Z_SUM,
     H,
     U,
@@ -87,22 +92,29 @@ SPARE = 1.0 - 1e-6
 ROTATIONS = 64  # TOFU's roots from one that starts from scratch to the next
 
 
-@compiled
+@inlined
 def btc_estimates(state, s, n):
     """Steps 5–9 of Algorithm 2 from stage s, for the n arms in X_T."""
+    if state.stage[s, STALE] == 1:  # θ̂ is not brought up to date while a stage only explores
+        solve(state.A_inv[s], state.total[s], state.theta[s])
+        state.stage[s, STALE] = 0
+    combine(state.theta[s], state.X_T, n, state.line[R_HAT])
+    if state.stage[s, N_SUSPECTS] > 0:
+        add_suspects(state, s, n)
+
+
+@compiled
+def add_suspects(state, s, n):
+    """r̂ of the n arms ← r̂ + the suspects' terms, as far as they are not truncated."""
     Y, line, suspects = state.Y, state.line, state.suspects
     d = Y.shape[0]
-    combine(state.theta[s], state.X_T, n, line[R_HAT])
-    m = state.stage[s, N_SUSPECTS]
-    if m == 0:
-        return
     multiply(state.A_inv[s], state.X_T, n, Y)  # y = A⁻¹x of each arm
-    quadratic_forms(state.gram[s], Y, n, line[BETA], line[H])
+    quadratic_forms(state.gram[s], Y, 0, n, line[H])
     for a in range(n):
         line[H, a] = math.sqrt(line[H, a])  # ‖β‖₂
     if state.num[EPS] < 1.0:
         raise_thresholds(state, s, n)
-    for k in range(m):
+    for k in range(state.stage[s, N_SUSPECTS]):
         combine(suspects[s, k, :d], Y, n, line[BETA])
         payoff = suspects[s, k, d]
         for a in range(n):
@@ -159,7 +171,7 @@ def weighted_norm(state, s, a):
     return math.pow(total, 1.0 / power)
 
 
-@compiled
+@inlined
 def btc_learn(state, s, x, payoff):
     """Put the context and its payoff into stage s."""
     log_growth = add_context(state.A_inv[s], x, state.vector[SOLVED])
@@ -169,9 +181,9 @@ def btc_learn(state, s, x, payoff):
     if state.num[EPS] < 1.0:
         keep_context(state, s, x)
     state.stage[s, SIZE] += 1
-    reach = leverage_bound(state.whiten[s], x)
-    state.leverage[s] = max(state.leverage[s], min(reach, 1.0))
-    if cleared(reach, payoff):
+    if state.num[EPS] == 1.0 and payoff * payoff * state.leverage[s] <= SPARE:
+        add_payoff(state.total[s], x, payoff)  # as small as this it is cleared whatever its context
+    elif cleared(newcomers_leverage(state, s, x), payoff):
         add_payoff(state.total[s], x, payoff)
     else:
         suspect(state, s, x, payoff)
@@ -182,8 +194,17 @@ def btc_learn(state, s, x, payoff):
     ):
         look_again(state, s)
         count_suspects(state)
-    solve(state.A_inv[s], state.total[s], state.theta[s])
-    mark_room(state)
+    state.stage[s, STALE] = 1
+    mark_room(state, s)
+
+
+@inlined
+def newcomers_leverage(state, s, x):
+    """‖Wx‖² of a context that joins the stage; for ε < 1 the largest of them is kept."""
+    reach = leverage_bound(state.whiten[s], x)
+    if state.num[EPS] < 1.0:
+        state.leverage[s] = max(state.leverage[s], min(reach, 1.0))
+    return reach
 
 
 @compiled
@@ -240,10 +261,12 @@ def look_again(state, s):
             M[i, j] = state.gram[s, i, j]
     eigen(M, Q)
     rounding = 4e-16 * d * trace
+    heaviest = 0.0
     for i in range(d):
         weight = 1e10
         if M[i, i] > 2.0 * rounding:
             weight = 1.0 / math.sqrt(M[i, i] - rounding)
+        heaviest = max(heaviest, weight)
         for j in range(d):
             W[i, j] = weight * Q[j, i]
     kept = 0
@@ -257,6 +280,8 @@ def look_again(state, s):
     state.stage[s, N_SUSPECTS] = kept
     if state.num[EPS] < 1.0:
         state.leverage[s] = largest_leverage(state, s)
+    else:
+        state.leverage[s] = heaviest * heaviest * (LONGEST * LONGEST)
     state.stage[s, LOOK_AT] = max(FIRST_SUSPECTS, 2 * kept)
     state.stage[s, LOOK_AT_SIZE] = state.stage[s, SIZE] + state.stage[s, SIZE] // 4 + 1
 
@@ -285,14 +310,13 @@ def count_suspects(state):
     state.counts[TOTAL, MOST_SUSPECTS] = max(state.counts[TOTAL, MOST_SUSPECTS], total)
 
 
-@compiled
-def mark_room(state):
-    """Say whether some stage has no room for a suspect, or the pool no chunk to spare."""
-    short = 0 < state.chunks.shape[0] <= state.clock[N_CHUNKS]
-    for s in range(state.stage.shape[0]):
-        if state.stage[s, N_SUSPECTS] >= state.suspects.shape[1]:
-            short = True
-    state.clock[FULL] = 1 if short else 0
+@inlined
+def mark_room(state, s):
+    """Say whether the stage has no room for a suspect, or the pool no chunk to spare."""
+    no_chunk = 0 < state.chunks.shape[0] <= state.clock[N_CHUNKS]
+    state.clock[FULL] = (
+        1 if no_chunk or state.stage[s, N_SUSPECTS] >= state.suspects.shape[1] else 0
+    )
 
 
 @compiled
@@ -328,18 +352,44 @@ def tofu_learn(state, s, x, payoff):
     suspect(state, s, x, payoff)
     limit = tofu_threshold(state, state.clock[ROUND] + 1) * SPARE
     kept = 0
+    reach = 0.0
     for k in range(state.stage[s, N_SUSPECTS]):
         x_k, payoff_k = suspects[s, k, :d], suspects[s, k, d]
-        c = math.sqrt(solve(state.A_inv[s], x_k, scratch))
-        if c * abs(payoff_k) <= limit:
+        size = math.sqrt(solve(state.A_inv[s], x_k, scratch)) * abs(payoff_k)
+        if size <= limit:
             add_payoff(state.total[s], x_k, payoff_k)
         else:
             keep_suspect(suspects, s, k, kept)
             kept += 1
+            reach += size
     state.stage[s, N_SUSPECTS] = kept
+    state.leverage[s] = reach
     count_suspects(state)
-    mark_room(state)
+    mark_room(state, s)
     solve(state.A_inv[s], state.total[s], state.theta[s])
+
+
+@compiled
+def suspects_cannot_matter(line, n, share, truth):
+    """Whether the arm, and which intervals miss, are settled whatever the suspects add.
+
+    They shift an estimate by no more than `share` of its width: Z over what multiplies ‖x‖_{A⁻¹}.
+    """
+    share = share * (1.0 + TIE)
+    best = 0
+    for a in range(1, n):
+        if line[R_HAT, a] + line[WIDTH, a] > line[R_HAT, best] + line[WIDTH, best]:
+            best = a
+    sure = line[R_HAT, best] + line[WIDTH, best] * (1.0 - share) - 4.0 * TIE
+    settled = True
+    for a in range(n):
+        shift = share * line[WIDTH, a] + TIE
+        if a != best and line[R_HAT, a] + line[WIDTH, a] + shift >= sure:
+            settled = False
+        error = abs(line[R_HAT, a] - truth[a])
+        if abs(error - line[WIDTH, a]) <= shift:  # false where nobody knows the truth, NaN
+            settled = False
+    return settled
 
 
 @compiled

@@ -1,0 +1,158 @@
+"""Eight columns at once: the two inner loops that most of a round's time goes into.
+
+Written in Python they are the plain loops below, which also run if numba is disabled. Compiled,
+the eight sums must stay in registers from the first row to the last, and no way was found to say
+that in Python: the compiler has to assume that a sum it writes back may change the row that it
+reads next. So the compiled form is spelled out in LLVM's vectors, which it turns into whatever the
+processor has. Every lane does the same operations in the same order as the loops here, without
+fastmath or fused steps, so the bits are the same; a test holds the two equal.
+"""
+
+# numba asks for functions with these arguments; not all of them need every one.
+# ruff: noqa: ARG001
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.errors import TypingError
+from numba.extending import intrinsic, overload
+
+LANES = 8
+
+_FLOAT = ir.DoubleType()
+_LANES = ir.VectorType(_FLOAT, LANES)
+
+
+def combine_lanes(weights, X_T, start, out):
+    """out[a] ← Σ_i weights[i]·X_T[i, a] for LANES columns from start on, summed in order of i."""
+    for a in range(start, start + LANES):
+        total = 0.0
+        for i in range(weights.size):
+            total += weights[i] * X_T[i, a]
+        out[a] = total
+
+
+def quadratic_lanes(M, X_T, start, out):
+    """out[a] ← ½ x_aᵀMx_a for LANES columns from start on; of M, symmetric, the lower half."""
+    for a in range(start, start + LANES):
+        total = 0.0
+        for i in range(M.shape[0]):
+            half = (0.5 * M[i, i]) * X_T[i, a]
+            for j in range(i):
+                half += M[i, j] * X_T[j, a]
+            total += X_T[i, a] * half
+        out[a] = total
+
+
+class _Emitter:
+    """Writes vector instructions for columns of C-ordered arrays of doubles."""
+
+    def __init__(self, context: Any, builder: Any) -> None:
+        self.context, self.builder = context, builder
+
+    def array(self, type_: Any, value: Any) -> Any:
+        return self.context.make_array(type_)(self.context, self.builder, value)
+
+    def entry(self, data: Any, *offsets: Any) -> Any:
+        """The address `offsets` doubles after data."""
+        for offset in offsets:
+            data = self.builder.gep(data, [offset])
+        return data
+
+    def load(self, address: Any) -> Any:
+        """LANES doubles from an address that need not be aligned to more than one."""
+        loaded = self.builder.load(self.builder.bitcast(address, _LANES.as_pointer()))
+        loaded.align = 8
+        return loaded
+
+    def store(self, value: Any, address: Any) -> None:
+        stored = self.builder.store(value, self.builder.bitcast(address, _LANES.as_pointer()))
+        stored.align = 8
+
+    def everywhere(self, number: Any) -> Any:
+        """The number in every lane."""
+        undefined = ir.Constant(_LANES, ir.Undefined)
+        zero = ir.Constant(ir.IntType(32), 0)
+        mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+        one = self.builder.insert_element(undefined, number, zero)
+        return self.builder.shuffle_vector(one, undefined, mask)
+
+    def variable(self) -> Any:
+        """A vector variable that starts from 0."""
+        nothing = ir.Constant(_LANES, [0.0] * LANES)
+        return cgutils.alloca_once_value(self.builder, nothing)
+
+    def add_product(self, sum_: Any, one: Any, other: Any) -> None:
+        """sum ← sum + one·other, rounded twice."""
+        product = self.builder.fmul(one, other)
+        self.builder.store(self.builder.fadd(self.builder.load(sum_), product), sum_)
+
+
+def _demand_c_order(*arrays: Any) -> None:
+    """Addresses are computed from shapes alone, so rows must follow each other without gaps."""
+    for array in arrays:
+        if array.layout != "C" or array.dtype != types.float64:
+            raise TypingError(f"lanes need C-ordered arrays of doubles, got {array}")
+
+
+@intrinsic
+def _combine(typing_context, weights, X_T, start, out):
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        e = _Emitter(context, builder)
+        w, X, o = (e.array(signature.args[i], args[i]) for i in (0, 1, 3))
+        start = args[2]
+        n_rows = cgutils.unpack_tuple(builder, w.shape)[0]
+        bytes_apart = cgutils.unpack_tuple(builder, w.strides)[0]  # a column of an array will do
+        apart = builder.sdiv(bytes_apart, ir.Constant(bytes_apart.type, 8))
+        width = cgutils.unpack_tuple(builder, X.shape)[1]
+        total = e.variable()
+        with cgutils.for_range(builder, n_rows) as row:
+            column = e.load(e.entry(X.data, builder.mul(row.index, width), start))
+            weight = builder.load(e.entry(w.data, builder.mul(row.index, apart)))
+            e.add_product(total, e.everywhere(weight), column)
+        e.store(builder.load(total), e.entry(o.data, start))
+        return context.get_dummy_value()
+
+    _demand_c_order(X_T, out)
+    return types.void(weights, X_T, start, out), emit
+
+
+@intrinsic
+def _quadratic(typing_context, M, X_T, start, out):
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        e = _Emitter(context, builder)
+        m, X, o = (e.array(signature.args[i], args[i]) for i in (0, 1, 3))
+        start = args[2]
+        dim = cgutils.unpack_tuple(builder, m.shape)[0]
+        width = cgutils.unpack_tuple(builder, X.shape)[1]
+        total, half = e.variable(), e.variable()
+        with cgutils.for_range(builder, dim) as row:
+            i = row.index
+            M_i = e.entry(m.data, builder.mul(i, dim))
+            x_i = e.load(e.entry(X.data, builder.mul(i, width), start))
+            halved = builder.fmul(ir.Constant(_FLOAT, 0.5), builder.load(e.entry(M_i, i)))
+            builder.store(builder.fmul(e.everywhere(halved), x_i), half)
+            with cgutils.for_range(builder, i) as column:
+                j = column.index
+                x_j = e.load(e.entry(X.data, builder.mul(j, width), start))
+                e.add_product(half, e.everywhere(builder.load(e.entry(M_i, j))), x_j)
+            e.add_product(total, x_i, builder.load(half))
+        e.store(builder.load(total), e.entry(o.data, start))
+        return context.get_dummy_value()
+
+    _demand_c_order(M, X_T, out)
+    return types.void(M, X_T, start, out), emit
+
+
+@overload(combine_lanes, jit_options={"forceinline": True})
+def _compiled_combine(weights, X_T, start, out):
+    return lambda weights, X_T, start, out: _combine(weights, X_T, start, out)  # type: ignore[call-arg]
+
+
+@overload(quadratic_lanes, jit_options={"forceinline": True})
+def _compiled_quadratic(M, X_T, start, out):
+    return lambda M, X_T, start, out: _quadratic(M, X_T, start, out)  # type: ignore[call-arg]

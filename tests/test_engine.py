@@ -582,8 +582,10 @@ def test_the_lowest_index_within_a_billionth_of_the_best_wins(
 def test_cholesky_is_numpys(d: int) -> None:
     V = np.random.default_rng(d).normal(size=(2 * d, d))
     M, L = V.T @ V, np.zeros((d, d))
-    linear.cholesky(M, L)
-    np.testing.assert_allclose(L, np.linalg.cholesky(M), rtol=1e-12, atol=1e-13)
+    for shift in (0.0, 2.5):
+        linear.cholesky(M, shift, L)
+        expected = np.linalg.cholesky(M + shift * np.eye(d))
+        np.testing.assert_allclose(L, expected, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 20])

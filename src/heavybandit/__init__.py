@@ -7,16 +7,19 @@
 `noise` and `instances` the worlds, `simulate` brings a policy and a world together.
 """
 
-from . import instances, noise, paper, theory
+from . import instances, later, noise, paper, theory
 from .checking import check_policy
 from .engine import (
     CRT,
     MENU,
     TOFU,
     Blind,
+    ClippedUCB,
     FlatBMM,
     FlatBTC,
     GreedyRidge,
+    HeavyOFUL,
+    HvtUCB,
     LinUCB,
     MoM,
     SupBMM,
@@ -33,9 +36,12 @@ __all__ = [
     "MENU",
     "TOFU",
     "Blind",
+    "ClippedUCB",
     "FlatBMM",
     "FlatBTC",
     "GreedyRidge",
+    "HeavyOFUL",
+    "HvtUCB",
     "LinUCB",
     "MoM",
     "Run",
@@ -44,6 +50,7 @@ __all__ = [
     "Uniform",
     "check_policy",
     "instances",
+    "later",
     "lower_bound",
     "misaligned",
     "noise",

@@ -40,11 +40,12 @@ WORLDS: dict[str, Callable[..., Any]] = {
     "symmetric": instances.symmetric,
     "lower_bound": instances.lower_bound,
 }
-BOUND_BY_CENTRAL = ("SupBMM", "FlatBMM", "MoM", "MENU")
+BOUND_BY_CENTRAL = ("SupBMM", "FlatBMM", "MoM", "MENU", "HeavyOFUL", "HvtUCB")
 BOUND_BY_RAW = ("SupBTC", "FlatBTC", "CRT", "TOFU")
 CONTROLS = ("Uniform", "GreedyRidge", "LinUCB")
 POLICIES: dict[str, Callable[..., Any]] = {
-    name: getattr(engine, name) for name in (*BOUND_BY_CENTRAL, *BOUND_BY_RAW, *CONTROLS, "Blind")
+    name: getattr(engine, name)
+    for name in (*BOUND_BY_CENTRAL, *BOUND_BY_RAW, *CONTROLS, "Blind", "ClippedUCB")
 }
 
 

@@ -2,6 +2,7 @@
 
 from ._cache import drop_stale_binaries
 from .drive import play_block
+from .later import ClippedUCB, HeavyOFUL, HvtUCB
 from .policies import (
     CRT,
     MENU,
@@ -25,10 +26,13 @@ __all__ = [
     "MENU",
     "TOFU",
     "Blind",
+    "ClippedUCB",
     "Compiled",
     "FlatBMM",
     "FlatBTC",
     "GreedyRidge",
+    "HeavyOFUL",
+    "HvtUCB",
     "LinUCB",
     "MoM",
     "SupBMM",

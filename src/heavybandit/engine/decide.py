@@ -6,6 +6,7 @@ import math
 
 from ..policy import TIE
 from ._compile import compiled, inlined
+from .huber import BETA_0, SCALE_NOW, WIDTH_UNITS
 from .lanes import LANES
 from .linear import combine, largest, lowest_near_best, quadratic_forms, transpose
 from .medians import bmm_estimates, menu_estimate
@@ -13,6 +14,7 @@ from .state import (
     ARM,
     AUDIT,
     BLIND,
+    CLIPPED_UCB,
     CONST,
     CRT,
     DEPTH,
@@ -26,6 +28,7 @@ from .state import (
     GAIN,
     GROWS,
     GROWTH,
+    HEAVY_OFUL,
     INTERVALS,
     KIND,
     LEVEL,
@@ -88,6 +91,11 @@ def width_factor(num, kind, t):
         deviation = 2.0 * math.sqrt(2.0 * math.pow(t, num[CONST]) * log_ratio)
         v = num[CONST + 2]
         factor = deviation + math.sqrt(2.0 * v * v * math.log(t)) + 1.0
+    elif kind == CLIPPED_UCB:
+        factor = num[CONST + SCALE_NOW] * num[CONST + WIDTH_UNITS]
+    elif kind >= HEAVY_OFUL:  # β_{t−1}, and β_0 apart
+        grown = num[GAIN] * math.pow(t - 1.0, num[GROWTH]) + num[OFFSET]
+        factor = grown if t > 1.0 else num[CONST + BETA_0]
     elif num[GROWTH] == 0.0:
         factor = num[GAIN] + num[OFFSET]
     else:

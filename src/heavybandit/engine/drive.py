@@ -6,7 +6,8 @@ import math
 
 from ..policy import TIE
 from ._compile import compiled, inlined
-from .decide import choose
+from .decide import choose, width_factor
+from .huber import later_learn
 from .linear import add_context, solve
 from .medians import columns_learn, mom_payoff
 from .state import (
@@ -26,6 +27,7 @@ from .state import (
     FULL,
     GREEDY,
     GROWS,
+    HEAVY_OFUL,
     KIND,
     LOG_DET,
     LOST,
@@ -59,6 +61,9 @@ def learn(state, x, payoffs):
         btc_learn(state, grows, x, payoffs[0])
     elif kind == TOFU:
         tofu_learn(state, grows, x, payoffs[0])
+    elif kind >= HEAVY_OFUL:
+        beta = width_factor(state.num, kind, float(state.clock[ROUND]))
+        later_learn(state, x, payoffs[0], beta)
     else:
         ridge_learn(state, x, payoffs)
     state.clock[ROUND] += 1

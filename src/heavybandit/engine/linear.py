@@ -255,12 +255,12 @@ def rotate_to_diagonal(M, Q, tolerance):
 
 
 @compiled
-def cholesky(M, L):
-    """The lower-triangular L with LLᵀ = M, positive definite."""
+def cholesky(M, shift, L):
+    """The lower-triangular L with LLᵀ = M + shift·I, positive definite."""
     d = L.shape[0]
     for i in range(d):
         for j in range(i + 1):
-            total = M[i, j]
+            total = M[i, j] + (shift if i == j else 0.0)
             for k in range(j):
                 total -= L[i, k] * L[j, k]
             if i == j:

@@ -67,7 +67,7 @@ def menu_estimate(state):
     d, k = b.shape
     medians = d + 1  # rows of the sheet: Lᵀb^j, the distances from one of them, the medians
     apart = d
-    cholesky(state.A_inv[0], L)
+    cholesky(state.A_inv[0], 0.0, L)
     for i in range(d):
         for j in range(k):
             sheet[i, j] = 0.0

@@ -369,8 +369,7 @@ class GreedyRidge(Compiled):
             raise ValueError(f"plays must be at most the horizon, {self.horizon}; got {plays}")
         self._schedule(plays, self.horizon // plays)
         self.ridge = real("ridge", ridge, "positive and finite", 0.0, math.inf, top=False)
-        self._state = self._new_state(st.GREEDY)
-        self._state.A_inv[0] /= self.ridge
+        self._state = self._new_state(st.GREEDY, ridge=self.ridge)
 
 
 class Blind(Compiled):

@@ -19,6 +19,7 @@ Ints = np.ndarray[Any, np.dtype[np.int64]]
 # Which policy a state belongs to. Stages come first, then those that estimate arm by arm.
 SUP_BMM, SUP_BTC, FLAT_BMM, FLAT_BTC, MOM, CRT, MENU, TOFU = range(8)
 LINUCB, GREEDY, UNIFORM, BLIND = range(8, 12)
+HEAVY_OFUL, HVT_UCB, CLIPPED_UCB = range(12, 15)  # the later ones come last
 
 # Entries of `num`: the width factor is (GAIN·t^GROWTH + OFFSET)·SCALE, with
 # GROWTH = (1−ε)/(2(1+ε)); at the width LEVEL = 1/√T₀ the master exploits. From CONST on: what else
@@ -55,7 +56,7 @@ class State(NamedTuple):
     counts: Ints  # (2, N_COUNTS)
     stage: Ints  # (S, N_STAGE)
     A_inv: Floats  # (S, d, d)
-    gram: Floats  # (S, d, d): VᵀV
+    gram: Floats  # (S, d, d): VᵀV; of the later ones λI + Σ xxᵀ/σ², HEAVY-OFUL's suspects left out
     gram_lost: Floats  # (S, d, d): what rounding has dropped from it
     # (S, d, d): W with WᵀW ≥ (VᵀV)⁺, as of the last look at the suspects; TOFU keeps the
     # eigenvectors of A⁻¹ here, as of its last root
@@ -67,7 +68,9 @@ class State(NamedTuple):
     # may come either; TOFU keeps here what bounds the suspects' part in its estimates
     leverage: Floats
     b: Floats  # (S, d, r): the same for each of r plays a round; r = 0 where `total` does
-    suspects: Floats  # (S, capacity, d+1): contexts and payoffs that may yet be truncated
+    # (S, capacity, d+1): contexts and payoffs that may yet be truncated; HEAVY-OFUL keeps them
+    # divided by σ, and its thresholds
+    suspects: Floats
     chunks: Floats  # (pool, CHUNK, d): contexts in order, for ε < 1
     chunk_next: Ints  # (pool,): the chunk that continues this one, or −1
     vector: Floats  # (N_VECTOR, d): scratch, and so is all below
@@ -96,6 +99,7 @@ def new_state(
     columns: int = 0,
     n_medians: int = 0,
     truncates: bool = False,
+    suspect_numbers: int = 1,
     keeps_history: bool = False,
     explore: int = 0,
     eps: float = 1.0,
@@ -104,9 +108,10 @@ def new_state(
     growth: float = 0.0,
     scale: float = 1.0,
     level: float = 0.0,
+    ridge: float = 1.0,
     constants: tuple[float, ...] = (),
 ) -> State:
-    """A state that has seen nothing: A = I, empty index sets."""
+    """A state that has seen nothing: A = ridge·I, empty index sets."""
     S, d, K = n_stages, dim, n_arms
     capacity = 2 * FIRST_SUSPECTS if truncates else 0
     pool = 2 if keeps_history else 0
@@ -121,7 +126,7 @@ def new_state(
         clock=clock,
         counts=np.zeros((2, N_COUNTS), dtype=np.int64),
         stage=stage,
-        A_inv=np.repeat(np.eye(d)[None], S, axis=0),
+        A_inv=np.repeat(np.eye(d)[None] / ridge, S, axis=0),
         gram=np.zeros((suspicious, d, d)),
         gram_lost=np.zeros((suspicious, d, d)),
         # Nothing is known yet: no payoff but 0 could be cleared.
@@ -131,7 +136,7 @@ def new_state(
         sum_c=np.zeros(S),
         leverage=np.full(S, np.inf if truncates and eps == 1 else 0.0),
         b=np.zeros((S, d, columns)),
-        suspects=np.zeros((suspicious, capacity, d + 1)),
+        suspects=np.zeros((suspicious, capacity, d + suspect_numbers)),
         chunks=np.zeros((pool, CHUNK, d)),
         chunk_next=np.full(pool, -1, dtype=np.int64),
         vector=np.zeros((N_VECTOR, d)),

@@ -8,7 +8,7 @@
 """
 
 from . import instances, noise, paper, theory
-from .checking import check_policy
+from .checking import check_noise, check_policy
 from .engine import (
     CRT,
     MENU,
@@ -42,6 +42,7 @@ __all__ = [
     "SupBMM",
     "SupBTC",
     "Uniform",
+    "check_noise",
     "check_policy",
     "instances",
     "lower_bound",

@@ -1,16 +1,22 @@
-"""`check_policy`: what a policy of one's own still lacks to be simulated beside the others."""
+"""`check_policy`, `check_noise`: what those of one's own still lack to be simulated."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import FrozenInstanceError
 from typing import Any
 
 import numpy as np
 
 from .instances import section6
+from .moments import contradiction
+from .noise import FloatArray, Noise
+from .own import OwnNoise, as_noise, files_of, told
 from .simulate import simulate
 
 N_ARMS, DIM = 4, 3
+DRAWS = 100_000
+PARTS = (1, 6, 13)  # of draws that are asked for at once, and again in parts
 
 
 def check_policy(
@@ -26,14 +32,25 @@ def check_policy(
     if not callable(build):
         return [f"give the class (or a function that builds it), not an object: {build!r}"]
 
+    files = files_of(build)
+
     def fresh() -> Any:
         return build(horizon=horizon, n_arms=N_ARMS, dim=DIM, **parameters)
 
     try:
         policy = fresh()
     except Exception as error:
-        call = f"horizon={horizon}, n_arms={N_ARMS}, dim={DIM}"
-        return [f"it could not be built with {call}: {type(error).__name__}: {error}"]
+        call = ", ".join(
+            f"{name}={value!r}"
+            for name, value in {
+                "horizon": horizon,
+                "n_arms": N_ARMS,
+                "dim": DIM,
+                **parameters,
+            }.items()
+        )
+        return [f"it could not be built with {call}: {told(error, files)}"]
+    files |= files_of(type(policy))
     for member in ("plays", "rounds"):
         value = getattr(policy, member, None)
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
@@ -51,7 +68,7 @@ def check_policy(
     try:
         first, second = (_arms(fresh(), rounds) for _ in range(2))
     except Exception as error:
-        return [*problems, f"it could not be played: {type(error).__name__}: {error}"]
+        return [*problems, f"it could not be played: {told(error, files)}"]
     if first != second:
         t = next(t for t in range(len(first)) if first[t] != second[t])
         problems.append(
@@ -75,3 +92,81 @@ def _arms(policy: Any, rounds: int) -> list[int]:
     kind = type(type(policy).__name__, (_Shortened,), {})  # messages name the policy, not us
     run = simulate(kind(policy, rounds), world, keep_arms=True)
     return [] if run.arms is None else run.arms.tolist()
+
+
+def check_noise(build: Callable[..., Any], **parameters: Any) -> list[str]:
+    """Say what is wrong with a noise; an empty list means that policies can be simulated with it.
+
+    `build` is a class, or any function, that is called as build(**parameters) and gives an object
+    with `draw(rng, n)`. If it has `moment_about(q, a)` too, which policies that need a bound v ask
+    for, the moments are held against each other and against 100,000 draws; they are called wrong
+    only where they cannot be right, however heavy the tail.
+    """
+    if not callable(build):
+        return [f"give the class (or a function that builds it), not an object: {build!r}"]
+    files = files_of(build)
+    try:
+        noises = [as_noise(build(**parameters)) for _ in range(2)]
+    except Exception as error:
+        hint = ""
+        if isinstance(error, FrozenInstanceError):
+            hint = "; noises of the package are frozen dataclasses, so derive from nothing instead"
+        return [f"it could not be built: {told(error, files)}{hint}"]
+    files |= files_of(type(getattr(noises[0], "own", noises[0])))
+    try:
+        said = _unlike_a_stream(*noises)
+    except Exception as error:
+        return [f"draw failed: {told(error, files)}"]
+    law = noises[0]
+    if said or (isinstance(law, OwnNoise) and not hasattr(law.own, "moment_about")):
+        return said
+    if not hasattr(law, "moment_about"):  # not additive: its moments depend on the mean
+        return said
+
+    def moment(q: float, a: float) -> float:
+        value = law.moment_about(q, a)
+        if np.ndim(value) or not isinstance(value, int | float | np.number):
+            raise TypeError(f"moment_about({q:g}, {a:g}) must return a number, got {value!r:.60}")
+        return float(value)
+
+    try:
+        found = contradiction(moment, law.mean, _drawn(law, DRAWS))
+    except Exception as error:
+        return [f"moment_about failed: {told(error, files)}"]
+    return [found] if found else []
+
+
+def _unlike_a_stream(noise: Noise, twin: Noise) -> list[str]:
+    """What is wrong with the draws: their form, or what they depend on besides the generator."""
+    for n in (20, 1, DRAWS):
+        raw = noise.draw(np.random.default_rng(1), n)
+        got = np.asarray(raw)
+        if got.dtype.kind not in "biuf" or got.shape != (n,):
+            what = f"an array of shape {got.shape}" if got.ndim else f"{raw!r:.60}"
+            if got.dtype.kind not in "biuf" and got.ndim:
+                what += f" that holds {got.dtype}, not numbers"
+            return [f"draw(rng, {n}) must return an array of {n} numbers, it returned {what}"]
+        if not np.isfinite(got).all():
+            which = int(np.flatnonzero(~np.isfinite(got))[0])
+            return [f"draws must be finite; number {which + 1} of {n:,} is {got[which]}"]
+    once = _drawn(noise, sum(PARTS))
+    if not np.array_equal(once, _drawn(noise, sum(PARTS))):
+        return [
+            "the same generator must give the same draws, whatever was drawn before; "
+            "draw from rng alone, and keep nothing from one call to the next"
+        ]
+    if not np.array_equal(once, _drawn(twin, sum(PARTS))):
+        return ["two noises that are built alike must give the same draws from the same generator"]
+    rng = np.random.default_rng(1)
+    if not np.array_equal(once, np.concatenate([noise.draw(rng, n) for n in PARTS])):
+        parts = ", ".join(map(str, PARTS))
+        return [
+            f"{parts} draws one after the other must be the same as {sum(PARTS)} at once; take all "
+            f"that one draw needs from rng before the next, as rng.random((n, 2)) does for two "
+            f"numbers each"
+        ]
+    return []
+
+
+def _drawn(noise: Noise, n: int) -> FloatArray:
+    return np.array(noise.draw(np.random.default_rng(1), n), dtype=np.float64)

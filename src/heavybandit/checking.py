@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from .instances import section6
 from .moments import contradiction
 from .noise import FloatArray, Noise
 from .own import OwnNoise, as_noise, files_of, told
-from .simulate import simulate
+from .simulate import World, simulate
 
 N_ARMS, DIM = 4, 3
 DRAWS = 100_000
@@ -66,17 +65,23 @@ def check_policy(
             f"it is {policy.plays} * {policy.rounds} = {policy.plays * policy.rounds}"
         )
     try:
-        first, second = (_arms(fresh(), rounds) for _ in range(2))
+        said = unrepeatable(fresh, section6(n_arms=N_ARMS, dim=DIM), rounds)
     except Exception as error:
         return [*problems, f"it could not be played: {told(error, files)}"]
-    if first != second:
-        t = next(t for t in range(len(first)) if first[t] != second[t])
-        problems.append(
-            f"two fresh policies must choose the same arms in the same world, "
-            f"they chose {first[t]} and {second[t]} in round {t + 1}; "
-            f"draw from a generator made from a seed"
-        )
-    return problems
+    return [*problems, said] if said else problems
+
+
+def unrepeatable(fresh: Callable[[], Any], world: World, rounds: int, seed: int = 0) -> str | None:
+    """What is to be said if two fresh policies part ways in their first rounds; else None."""
+    first, second = (_arms(fresh(), world, rounds, seed) for _ in range(2))
+    if first == second:
+        return None
+    t = next(t for t in range(len(first)) if first[t] != second[t])
+    return (
+        f"two fresh policies must choose the same arms in the same world, "
+        f"they chose {first[t]} and {second[t]} in round {t + 1}; "
+        f"draw from a generator made from a seed"
+    )
 
 
 class _Shortened:
@@ -87,10 +92,9 @@ class _Shortened:
         self.select, self.update = policy.select, policy.update
 
 
-def _arms(policy: Any, rounds: int) -> list[int]:
-    world = section6(n_arms=N_ARMS, dim=DIM)
+def _arms(policy: Any, world: World, rounds: int, seed: int) -> list[int]:
     kind = type(type(policy).__name__, (_Shortened,), {})  # messages name the policy, not us
-    run = simulate(kind(policy, rounds), world, keep_arms=True)
+    run = simulate(kind(policy, rounds), world, seed, keep_arms=True)
     return [] if run.arms is None else run.arms.tolist()
 
 
@@ -108,10 +112,7 @@ def check_noise(build: Callable[..., Any], **parameters: Any) -> list[str]:
     try:
         noises = [as_noise(build(**parameters)) for _ in range(2)]
     except Exception as error:
-        hint = ""
-        if isinstance(error, FrozenInstanceError):
-            hint = "; noises of the package are frozen dataclasses, so derive from nothing instead"
-        return [f"it could not be built: {told(error, files)}{hint}"]
+        return [f"it could not be built: {told(error, files)}"]
     files |= files_of(type(getattr(noises[0], "own", noises[0])))
     try:
         said = _unlike_a_stream(*noises)

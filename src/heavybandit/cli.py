@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from . import __version__, claims, results, running
 from .catalogue import EXPERIMENTS, by_name
+from .contenders import read_settings
 from .experiments import NOISES, POLICIES, WORLDS, Together
 from .ledger import Links, table, write_readme
 from .noise import SECTION6
@@ -282,7 +283,7 @@ def _compare(options: argparse.Namespace) -> int:
 def _notebooks(options: argparse.Namespace) -> int:
     from .notebooks import execute_all
 
-    count = execute_all(options.folder, options.out, running.read_settings(options.set, "--set"))
+    count = execute_all(options.folder, options.out, read_settings(options.set, "--set"))
     print(f"{count} notebooks executed into {options.out}" if count else "there are no notebooks")
     return OK
 

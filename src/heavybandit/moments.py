@@ -92,8 +92,9 @@ def _drawn(moment: Moment, finite: dict[float, float], draws: FloatArray) -> Ite
             most = m + math.sqrt(2 * cap * m * DOUBT / n) + cap * DOUBT / (3 * n)
             if mean > most * (1 + SLACK):
                 yield (
-                    f"moment_about({q:g}, {a:g}) is {m:.4g}, but {n:,} draws, the large ones cut "
-                    f"off, have {mean:.4g} on average: it is too small, or draw too wide"
+                    f"moment_about({q:g}, {a:g}) is {m:.4g}, but the average of |X−a|^q over "
+                    f"{n:,} draws is {mean:.4g} even with the largest cut off; it is too small, or "
+                    f"the draws are too wide"
                 )
             for p, higher in about.items():
                 if p <= q or not higher:  # nothing can be lost where all is 0
@@ -107,9 +108,10 @@ def _drawn(moment: Moment, finite: dict[float, float], draws: FloatArray) -> Ite
                     least = m - higher * c ** (q - p) - off - c**q * DOUBT / (3 * n)
                     if mean < least * (1 - SLACK):
                         yield (
-                            f"moment_about({q:g}, {a:g}) is {m:.4g}, but {n:,} draws have "
-                            f"{mean:.4g} on average, and at least {least:.4g} would follow from it "
-                            f"and moment_about({p:g}, {a:g}) = {higher:.4g}"
+                            f"moment_about({q:g}, {a:g}) is {m:.4g}, but the average of "
+                            f"|X−a|^q over {n:,} draws, cut off at {c**q:.3g}, is {mean:.4g}; "
+                            f"with moment_about({p:g}, {a:g}) = {higher:.4g} it must be at least "
+                            f"{least:.4g}"
                         )
 
 

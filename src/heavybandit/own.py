@@ -70,11 +70,28 @@ def place(error: BaseException, files: set[str]) -> str:
     return f"{Path(inside[-1].filename).name}, line {inside[-1].lineno}{method}"
 
 
+CALLS = {
+    "__init__": "a policy gets horizon, n_arms, dim and its settings by name, a noise its settings",
+    "select": "it begins def select(self, contexts)",
+    "update": "it begins def update(self, payoffs)",
+    "draw": "it begins def draw(self, rng, n)",
+    "moment_about": "it begins def moment_about(self, q, a)",
+}
+WRONG_CALL = re.compile(r"(\w+)\(\) (?:takes|missing|got) ")
+
+
 def told(error: BaseException, files: set[str]) -> str:
-    """An error in words, with its place in these files if it has one."""
+    """An error in words, with its place in these files if it has one.
+
+    A method that does not take what it is given fails before it begins, in no line of its own; then
+    it is said how it has to begin.
+    """
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     where = place(error, files)
-    return f"{said} ({where})" if where else said
+    if where:
+        return f"{said} ({where})"
+    call = WRONG_CALL.search(said) if isinstance(error, TypeError) else None
+    return f"{said}; {CALLS[call[1]]}" if call and call[1] in CALLS else said
 
 
 def arguments_of(build: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
@@ -135,9 +152,10 @@ def as_noise(own: Any) -> Noise:
     if isinstance(own, type):
         raise TypeError(f"noise must be an object, got the class {own.__name__}; add ()")
     if not callable(getattr(own, "draw", None)):
+        got = f"{own!r:.60}" if type(own).__module__ == "builtins" else f"a {called} without one"
         raise TypeError(
             f"noise must be one of {', '.join(SECTION6)}, or an object with a method "
-            f"draw(rng, n); got {own!r:.60}"
+            f"draw(rng, n); got {got}"
         )
     if hasattr(own, "payoffs"):
         raise TypeError(

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import inspect
-import json
-import math
-import re
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .checking import check_noise
-from .experiments import NOISES, POLICIES, WORLDS, Recipe, recipe, with_bound
+from .checking import check_noise, unrepeatable
+from .contenders import Contender, bounded, check_settings, contenders, read_settings
+from .experiments import NOISES, POLICIES, WORLDS, recipe
 from .noise import SECTION6
-from .own import (
-    FILE_AND_NAME,
-    OwnNoise,
-    arguments_of,
-    as_noise,
-    files_of,
-    load,
-    place,
-    takes_any,
-    told,
-)
+from .own import FILE_AND_NAME, OwnNoise, as_noise, files_of, load, place, told
 from .plotting import check_figure_name, regret_figure, save
 from .regrets import mean_limit
 from .simulate import Run, simulate
@@ -91,112 +78,10 @@ def plays(text: str) -> int:
     raise argparse.ArgumentTypeError(f"a whole number of plays is needed, got {text!r}")
 
 
-def read_settings(pairs: Sequence[str], option: str) -> dict[str, Any]:
-    """NAME=VALUE pairs; numbers, true, false and null as in JSON, anything else as text."""
-    found: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not (name and equals):
-            raise ValueError(f"{option} must be NAME=VALUE, got {pair!r}")
-        try:
-            found[name] = json.loads(value)
-        except ValueError:
-            found[name] = value
-    return found
-
-
-@dataclass(frozen=True)
-class Contender:
-    """A policy as the command line names it."""
-
-    text: str  # POLICIES' name, or path/to/file.py:ClassName
-    build: Callable[..., Any]  # what makes it
-    given: dict[str, Any]  # the settings that were asked for
-    label: str = ""  # what the table and the figure call it
-    v: str = ""  # "printed" or "exact" if its bound was looked up and not given
-    settings: dict[str, Any] | None = None  # those asked for, and its bound
-
-    @property
-    def own(self) -> bool:
-        """Whether it is the reader's."""
-        return self.text not in POLICIES
-
-    @property
-    def name(self) -> str:
-        """Its name without file and settings."""
-        return self.text.rpartition(":")[2]
-
-    def built(self, shape: dict[str, int], seed: int) -> Any:
-        """A fresh policy; it gets the seed if it has an argument of that name."""
-        luck = {"seed": seed} if "seed" in arguments_of(self.build) else {}
-        policy = self.build(**shape, **(self.settings or {}), **luck)
-        for member in ("plays", "rounds"):
-            if not hasattr(policy, member):
-                raise ValueError(f"it must set {member}, a whole number")
-        if policy.plays * policy.rounds > shape["horizon"]:
-            raise ValueError(
-                f"plays * rounds must be at most horizon={shape['horizon']}, "
-                f"they are {policy.plays} * {policy.rounds}"
-            )
-        return policy
-
-
-def contender(text: str, option: str, more: dict[str, Any] | None = None) -> Contender:
-    """What NAME, NAME:setting=value,… or path/to/file.py:NAME:… stands for."""
-    filed = FILE_AND_NAME.fullmatch(text)
-    if filed:
-        name, rest = f"{filed['file']}:{filed['name']}", filed["rest"]
-        build = load(filed["file"], filed["name"])
-    else:
-        name, colon, rest = text.partition(":")
-        if name.endswith(".py"):
-            raise ValueError(f"name the class too: {name}:ClassName")
-        if name not in POLICIES:
-            raise ValueError(
-                f"there is no policy {name!r}; there are {', '.join(POLICIES)}; "
-                f"one of your own is named path/to/file.py:ClassName"
-            )
-        rest = rest if colon else None
-        build = POLICIES[name]
-    given = read_settings(rest.split(","), option) if rest is not None else {}
-    given |= more or {}
-    for taken, source in (
-        ("horizon", "--horizon"),
-        ("n_arms", "--world-set n_arms=…"),
-        ("dim", "--world-set dim=…"),
-        ("seed", "--seed"),
-    ):
-        if taken in given:
-            raise ValueError(f"{taken} is the same for all policies and set by {source}")
-    _check_settings(name, build, given, ("horizon", "n_arms", "dim", "seed"))
-    return Contender(name, build, given)
-
-
-def contenders(first: str, more: dict[str, Any], beside: Sequence[str]) -> list[Contender]:
-    """All policies of a run, each with a label of its own."""
-    found = [contender(first, "POLICY", more)]
-    for text in beside:
-        # A comma separates policies, and also the settings of one: NAME=… belongs to the last.
-        for one in re.split(r",(?!\w+=)", text):
-            if not one:
-                raise ValueError(f"--beside must be POLICY,POLICY,…, got {text!r}")
-            found.append(contender(one, "--beside"))
-    names = {c.name: {d.text for d in found if d.name == c.name} for c in found}
-    labelled: list[Contender] = []
-    for c in found:
-        settings = ",".join(f"{key}={value}" for key, value in c.given.items())
-        name = c.name if len(names[c.name]) == 1 else c.text
-        label = f"{name}:{settings}" if settings else name
-        if label in [other.label for other in labelled]:
-            raise ValueError(f"policies must differ, {label} is given twice")
-        labelled.append(replace(c, label=label))
-    return labelled
-
-
 def own_noise(path: str, name: str, params: dict[str, Any]) -> Any:
     """A noise of the reader's, which must pass its check: its luck is shared by all policies."""
     build = load(path, name)
-    _check_settings(name, build, params)
+    check_settings(name, build, params)
     problems = check_noise(build, **params)
     if problems:
         raise ValueError(f"{path}:{name} is no noise yet: {'; '.join(problems)}")
@@ -222,7 +107,7 @@ def _noise(text: str) -> Any:
     if family in SECTION6:
         return family
     params = read_settings(rest.split(","), "--noise") if colon else {}
-    _check_settings(family, NOISES[family], params)
+    check_settings(family, NOISES[family], params)
     return recipe(family, **params)
 
 
@@ -236,48 +121,8 @@ def _world(options: argparse.Namespace) -> Any:
             raise ValueError("--noise does not go with lower_bound, which has its own payoffs")
     else:
         params["noise"] = _noise(options.noise or "student-t")
-    _check_settings(options.world, WORLDS[options.world], params, ("horizon",))
+    check_settings(options.world, WORLDS[options.world], params, ("horizon",))
     return recipe(options.world, **params).build(WORLDS)
-
-
-def _check_settings(
-    name: str, build: Callable[..., Any], params: dict[str, Any], otherwise: Sequence[str] = ()
-) -> None:
-    """Refuse a parameter that a policy, world or noise does not know, with those it does.
-
-    otherwise   parameters that are given in other ways, and so are not offered
-    """
-    known = arguments_of(build)
-    if takes_any(known):
-        return
-    for param in params:
-        if param not in known:
-            own = sorted(set(known) - set(otherwise))
-            has = f"it has {', '.join(own)}" if own else "it has none"
-            raise ValueError(f"{name} has no parameter {param!r}; {has}")
-
-
-def bounded(one: Contender, world: Any) -> Contender:
-    """The contender with its bound v, if it needs one: what was given, else as it is looked up.
-
-    A policy needs one if it has an argument v without a default, or with None. One of the reader's
-    gets the raw moment.
-    """
-    params, looked_up = dict(one.given), ""
-    v = arguments_of(one.build).get("v")
-    if v is not None and v.default in (inspect.Parameter.empty, None) and "v" not in params:
-        params["v"] = "exact" if getattr(world, "v_raw", None) is None else "printed"
-    if params.get("v") in ("printed", "exact"):
-        looked_up = params["v"]
-    found = with_bound(Recipe("own" if one.own else one.text, tuple(params.items())), world)
-    params = dict(found.params)
-    if looked_up and math.isinf(params["v"]):
-        order = 1 + float(params.get("eps", 1.0))
-        raise ValueError(
-            f"{one.label} needs a bound on the moment of order 1+eps = {order:g}, which is "
-            f"infinite for {world.noise.name}; give it a smaller eps"
-        )
-    return replace(one, settings=params, v=looked_up)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -296,6 +141,10 @@ def run(options: argparse.Namespace) -> int:
     files = set().union(*(files_of(one.build) for one in together), files_of(_drawer(world)))
     for seed in range(options.seed, options.seed + options.seeds):
         policies = [_told_apart(one, files, one.built, shape, seed) for one in together]
+        if seed == options.seed:
+            for one in together:
+                if one.own:
+                    _told_apart(one, files, _repeated, one, shape, world, seed)
         points: int | list[int] = 200
         for one, policy in zip(together, policies, strict=True):
             made = _told_apart(one, files, _simulated, policy, world, seed, points)
@@ -320,6 +169,12 @@ def _drawer(world: Any) -> type:
     return type(getattr(world.noise, "own", world.noise))
 
 
+def _repeated(one: Contender, shape: dict[str, int], world: Any, seed: int) -> None:
+    said = unrepeatable(lambda: one.built(shape, seed), world, 100, seed)
+    if said:
+        raise ValueError(f"{said}, which __init__ gets if it has an argument seed")
+
+
 def _simulated(policy: Any, world: Any, seed: int, points: int | list[int]) -> Run:
     return simulate(policy, world, seed, checkpoints=points, progress=sys.stderr.isatty())
 
@@ -328,7 +183,7 @@ def _told_apart(one: Contender, files: set[str], do: Callable[..., Any], *rest: 
     """What `do` gives; a failure in code of the reader's is told with its file and line."""
     try:
         return do(*rest)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if not one.own and not place(error, files):
             raise
         raise ValueError(f"{one.text} failed: {told(error, files)}") from error

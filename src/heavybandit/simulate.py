@@ -260,7 +260,7 @@ class _Player:
                 raise ValueError(
                     f"select of {self.name} must return a whole number from 0 to "
                     f"{self.world.n_arms - 1}; "
-                    f"in round {self.played + t + 1} it returned {answer!r}"
+                    f"in round {self.played + t + 1} it returned {answer!r:.60}"
                 )
             mean = means[t, arm]
             payoffs = self.world.noise.payoffs(mean, draws[t * plays : (t + 1) * plays])

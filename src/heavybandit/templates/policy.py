@@ -10,7 +10,7 @@ class MyPolicy:
     # given on the command line: --set clip=5. An argument called seed gets the run's seed (use
     # np.random.default_rng(seed) if you need luck), one called v the bound on the payoffs' raw
     # 1+eps moment.
-    def __init__(self, horizon, n_arms, dim, clip=3.0, ridge=10.0):
+    def __init__(self, horizon, n_arms, dim, clip=3.0, ridge=30.0):
         self.rounds = horizon // self.plays  # how many rounds you will be asked for
         self.clip = clip
         self.A, self.b = ridge * np.eye(dim), np.zeros(dim)

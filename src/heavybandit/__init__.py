@@ -8,7 +8,7 @@
 """
 
 from . import instances, noise, paper, theory
-from .checking import check_noise, check_policy
+from .checking import check_noise, check_policy, check_world
 from .engine import (
     CRT,
     MENU,
@@ -44,6 +44,7 @@ __all__ = [
     "Uniform",
     "check_noise",
     "check_policy",
+    "check_world",
     "instances",
     "lower_bound",
     "misaligned",

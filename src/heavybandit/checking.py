@@ -1,4 +1,4 @@
-"""`check_policy`, `check_noise`: what those of one's own still lack to be simulated."""
+"""`check_policy`, `check_noise`, `check_world`: what those of one's own still lack."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 
 from .instances import section6
 from .moments import contradiction
-from .noise import FloatArray, Noise
-from .own import OwnNoise, as_noise, files_of, told
+from .noise import FloatArray, Noise, StudentT
+from .own import OwnNoise, as_noise, files_of, told, without_default
+from .policy import LONGEST, whole
 from .simulate import World, simulate
 
 N_ARMS, DIM = 4, 3
@@ -171,3 +172,71 @@ def _unlike_a_stream(noise: Noise, twin: Noise) -> list[str]:
 
 def _drawn(noise: Noise, n: int) -> FloatArray:
     return np.array(noise.draw(np.random.default_rng(1), n), dtype=np.float64)
+
+
+def check_world(build: Callable[..., Any], **parameters: Any) -> list[str]:
+    """Say what is wrong with a world; an empty list means that policies can be simulated in it.
+
+    `build` is a class, or any function, that is called as build(**parameters) and gives an object
+    with the five members that `instances` lists. An argument noise that must be given is Student's
+    t noise here, unless `parameters` has another.
+    """
+    if not callable(build):
+        return [f"give the class (or a function that builds it), not an object: {build!r}"]
+    files = files_of(build)
+    if without_default(build, "noise"):
+        parameters = {"noise": StudentT()} | parameters
+    if without_default(build, "horizon"):
+        parameters = {"horizon": 10_000} | parameters
+    try:
+        world = build(**parameters)
+    except Exception as error:
+        return [f"it could not be built: {told(error, files)}"]
+    files |= files_of(type(world))
+    members = ("n_arms", "dim", "noise", "theta_star", "contexts")
+    problems = [f"it must have {name}" for name in members if not hasattr(world, name)]
+    if problems:
+        return problems
+    try:
+        for name in ("n_arms", "dim"):
+            whole(name, getattr(world, name), 1)
+        law = as_noise(world.noise)
+        problems = [f"its noise: {said}" for said in check_noise(lambda: law)]
+        problems += _unlike_a_world(world)
+    except Exception as error:
+        return [*problems, f"it failed: {told(error, files)}"]
+    return problems
+
+
+def _unlike_a_world(world: Any) -> list[str]:
+    theta = np.asarray(world.theta_star(1))
+    if theta.shape != (world.dim,) or not np.isfinite(theta).all():
+        return [f"theta_star(seed) must return dim={world.dim} finite numbers, got {theta!r:.60}"]
+    if not np.array_equal(theta, world.theta_star(1)):
+        return ["theta_star must be the same whenever it is asked for the same seed"]
+
+    def drawn(*parts: int) -> FloatArray:
+        rng, first, blocks = np.random.default_rng(1), 0, []
+        for n in parts:
+            blocks.append(np.array(world.contexts(rng, first, n, 1), dtype=np.float64))
+            first += n
+        return np.concatenate(blocks)
+
+    n, call = sum(PARTS), "contexts(rng, first_round, n_rounds, plays)"
+    X = drawn(n)
+    if X.shape != (n, world.n_arms, world.dim):
+        return [
+            f"{call} must return an array of shape (n_rounds, n_arms, dim) = "
+            f"{(n, world.n_arms, world.dim)}, got {X.shape}"
+        ]
+    longest = float(np.linalg.norm(X, axis=2).max())
+    if not longest <= LONGEST:
+        return [f"contexts must be finite and of norm at most 1; one has {longest:.6g}"]
+    if not np.array_equal(X, drawn(n)):
+        return ["the same generator must give the same contexts; draw from rng alone"]
+    if not np.array_equal(X, drawn(*PARTS)):
+        return [
+            f"the contexts of {', '.join(map(str, PARTS))} rounds one after the other must be the "
+            f"same as of {n} at once; draw those of a round before those of the next"
+        ]
+    return []

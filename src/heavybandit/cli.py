@@ -28,6 +28,7 @@ from .sweep import SweepError, plays_of, sweep
 TEMPLATES = {
     "policy": "{}:MyPolicy --beside LinUCB,GreedyRidge --seeds 5 --plot regret.png",
     "noise": "GreedyRidge --noise {}:MyNoise --beside LinUCB,CRT --seeds 5 --plot regret.png",
+    "world": "GreedyRidge --world {}:MyWorld --beside LinUCB,CRT --seeds 5 --plot regret.png",
 }
 """What there are starting files for, and how to run what they hold."""
 
@@ -108,13 +109,11 @@ def _parser() -> argparse.ArgumentParser:
     template = command(
         "template",
         _template,
-        "Write a file to start from: a policy or a noise of your own.",
+        "Write a file to start from: a policy, a noise or a world of your own.",
         "heavybandit template policy mine.py",
     )
-    template.add_argument("kind", choices=TEMPLATES, help="what to write")
-    template.add_argument(
-        "file", nargs="?", type=Path, metavar="FILE", help="(default my_policy.py or my_noise.py)"
-    )
+    template.add_argument("kind", choices=TEMPLATES, metavar="KIND", help=", ".join(TEMPLATES))
+    template.add_argument("file", nargs="?", type=Path, metavar="FILE", help="(default my_KIND.py)")
 
     go = command(
         "sweep",

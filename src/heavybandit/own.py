@@ -71,11 +71,13 @@ def place(error: BaseException, files: set[str]) -> str:
 
 
 CALLS = {
-    "__init__": "a policy gets horizon, n_arms, dim and its settings by name, a noise its settings",
+    "__init__": "a policy gets horizon, n_arms, dim and its settings by name, others settings",
     "select": "it begins def select(self, contexts)",
     "update": "it begins def update(self, payoffs)",
     "draw": "it begins def draw(self, rng, n)",
     "moment_about": "it begins def moment_about(self, q, a)",
+    "theta_star": "it begins def theta_star(self, seed)",
+    "contexts": "it begins def contexts(self, rng, first_round, n_rounds, plays)",
 }
 WRONG_CALL = re.compile(r"(\w+)\(\) (?:takes|missing|got) ")
 
@@ -163,3 +165,55 @@ def as_noise(own: Any) -> Noise:
             f"without one its draws are added to the mean"
         )
     return OwnNoise(own)
+
+
+@dataclass(frozen=True)
+class OwnWorld:
+    """A world of any class with the five members that `instances` lists."""
+
+    own: Any
+    """The object that draws the contexts."""
+
+    noise: Noise
+    """Its noise, if need be made into one."""
+
+    @property
+    def n_arms(self) -> int:
+        """K"""
+        return int(self.own.n_arms)
+
+    @property
+    def dim(self) -> int:
+        """d"""
+        return int(self.own.dim)
+
+    @property
+    def name(self) -> str:
+        """The object's name, or its class and noise."""
+        return str(getattr(self.own, "name", f"{type(self.own).__name__}/{self.noise.name}"))
+
+    @property
+    def v_raw(self) -> float | None:
+        """What the object states, if it does."""
+        return getattr(self.own, "v_raw", None)
+
+    @property
+    def v_central(self) -> float | None:
+        """Likewise."""
+        return getattr(self.own, "v_central", None)
+
+    def theta_star(self, seed: int) -> FloatArray:
+        """θ*, as the object gives it."""
+        theta: FloatArray = self.own.theta_star(seed)
+        return theta
+
+    def contexts(self, rng: Any, first_round: int, n_rounds: int, plays: int) -> FloatArray:
+        """Contexts, as the object draws them."""
+        X: FloatArray = self.own.contexts(rng, first_round, n_rounds, plays)
+        return X
+
+
+def without_default(build: Callable[..., Any], name: str) -> bool:
+    """Whether an argument of that name must be given."""
+    known = arguments_of(build).get(name)
+    return known is not None and known.default is inspect.Parameter.empty

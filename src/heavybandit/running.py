@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,11 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from .checking import check_noise, unrepeatable
+from .checking import check_noise, check_world, unrepeatable
 from .contenders import Contender, bounded, check_settings, contenders, read_settings
-from .experiments import NOISES, POLICIES, WORLDS, recipe
+from .experiments import NOISES, POLICIES, WORLDS, Recipe, recipe
 from .noise import SECTION6
-from .own import FILE_AND_NAME, OwnNoise, as_noise, files_of, load, place, told
+from .own import (
+    FILE_AND_NAME,
+    OwnNoise,
+    OwnWorld,
+    arguments_of,
+    as_noise,
+    files_of,
+    load,
+    place,
+    told,
+)
 from .plotting import check_figure_name, regret_figure, save
 from .regrets import mean_limit
 from .simulate import Run, simulate
@@ -37,7 +48,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         metavar="POLICY,POLICY,…",
         help="further policies, written in the same way, on the same seeds, contexts and noise",
     )
-    command.add_argument("--world", default="section6", help=f"one of {', '.join(WORLDS)}")
+    command.add_argument(
+        "--world",
+        default="section6",
+        help=f"one of {', '.join(WORLDS)}, or path/to/file.py:ClassName for your own",
+    )
     command.add_argument(
         "--noise",
         help=f"{', '.join(SECTION6)}; a family with settings such as "
@@ -113,8 +128,14 @@ def _noise(text: str) -> Any:
 
 def _world(options: argparse.Namespace) -> Any:
     params = read_settings(options.world_set, "--world-set")
+    filed = FILE_AND_NAME.fullmatch(options.world)
+    if filed:
+        return _own_world(filed, options, params)
     if options.world not in WORLDS:
-        raise ValueError(f"there is no world {options.world!r}; there are {', '.join(WORLDS)}")
+        raise ValueError(
+            f"there is no world {options.world!r}; there are {', '.join(WORLDS)}; "
+            f"one of your own is named path/to/file.py:ClassName"
+        )
     if options.world == "lower_bound":
         params = {"dim": 9, "n_arms": 4, "eps": 1.0, "horizon": options.horizon} | params
         if options.noise:
@@ -123,6 +144,30 @@ def _world(options: argparse.Namespace) -> Any:
         params["noise"] = _noise(options.noise or "student-t")
     check_settings(options.world, WORLDS[options.world], params, ("horizon",))
     return recipe(options.world, **params).build(WORLDS)
+
+
+def _own_world(
+    filed: re.Match[str], options: argparse.Namespace, params: dict[str, Any]
+) -> OwnWorld:
+    """A world of the reader's, which gets the noise and the horizon if it has such arguments."""
+    build, called = load(filed["file"], filed["name"]), f"{filed['file']}:{filed['name']}"
+    if filed["rest"] is not None:
+        params = read_settings(filed["rest"].split(","), "--world") | params
+    known = arguments_of(build)
+    if "noise" in known:
+        named = _noise(options.noise or "student-t")
+        named = named.build(NOISES) if isinstance(named, Recipe) else named
+        params["noise"] = SECTION6[named] if isinstance(named, str) else named
+    elif options.noise:
+        raise ValueError(f"--noise needs a world with an argument noise; {called} has none")
+    if "horizon" in known:
+        params.setdefault("horizon", options.horizon)
+    check_settings(called, build, params, ("noise", "horizon"))
+    problems = check_world(build, **params)
+    if problems:
+        raise ValueError(f"{called} is no world yet: {'; '.join(problems)}")
+    own = build(**params)
+    return OwnWorld(own, as_noise(own.noise))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -138,7 +183,7 @@ def run(options: argparse.Namespace) -> int:
         together.append(Contender("Uniform", POLICIES["Uniform"], {}, "Uniform"))
     shape = {"horizon": options.horizon, "n_arms": world.n_arms, "dim": world.dim}
     runs: dict[str, list[Run]] = {one.label: [] for one in together}
-    files = set().union(*(files_of(one.build) for one in together), files_of(_drawer(world)))
+    files = set().union(*(files_of(one.build) for one in together), *map(files_of, _drawers(world)))
     for seed in range(options.seed, options.seed + options.seeds):
         policies = [_told_apart(one, files, one.built, shape, seed) for one in together]
         if seed == options.seed:
@@ -164,9 +209,9 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _drawer(world: Any) -> type:
-    """The class that draws the noise, which may be the reader's."""
-    return type(getattr(world.noise, "own", world.noise))
+def _drawers(world: Any) -> list[type]:
+    """The classes that draw contexts and noise, which may be the reader's."""
+    return [type(getattr(one, "own", one)) for one in (world, world.noise)]
 
 
 def _repeated(one: Contender, shape: dict[str, int], world: Any, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""What `check_policy` and `check_noise` say of what is right, and of each way to be wrong."""
+"""What the three checks say of what is right, and of each way to be wrong."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 import heavybandit as hb
 from heavybandit.moments import contradiction
 from heavybandit.templates.noise import MyNoise
+from heavybandit.templates.world import MyWorld
 
 
 class Mine:
@@ -276,3 +277,71 @@ BAD_NOISES: dict[str, tuple[Any, str]] = {
 def test_what_is_wrong_with_a_noise_is_said(build: Any, words: str) -> None:
     (said,) = hb.check_noise(build)
     assert re.search(words, said), said
+
+
+# Worlds.
+
+GOOD_WORLDS: dict[str, Any] = {
+    "the template": MyWorld,
+    "section 6": hb.section6,
+    "misaligned": hb.misaligned,
+    "symmetric": hb.symmetric,
+    "with a noise that only draws": lambda: MyWorld(DrawsOnly()),
+    "theorem 3": lambda horizon: hb.lower_bound(horizon, 9, 4, 1.0),
+}
+
+
+@pytest.mark.parametrize("build", GOOD_WORLDS.values(), ids=GOOD_WORLDS)
+def test_nothing_is_wrong_with_a_world_that_can_be_simulated(build: Any) -> None:
+    assert hb.check_world(build) == []
+
+
+def amiss(**members: Any) -> Any:
+    return type("Amiss", (MyWorld,), members)
+
+
+def signed_afterwards(self: Any, rng: Any, _: int, n: int, __: int) -> np.ndarray:
+    X = rng.random((n, self.n_arms, self.dim)) / self.dim
+    return np.asarray(X * rng.choice([-1.0, 1.0], X.shape))
+
+
+BAD_WORLDS: dict[str, tuple[Any, str]] = {
+    "an object": (hb.section6(), "give the class"),
+    "not built": (lambda: 1 / 0, r"could not be built: ZeroDivisionError.*\(test_checking.py, l"),
+    "members missing": (lambda: Mine(9, 2, 2), "it must have n_arms"),
+    "half an arm": (lambda: MyWorld(DrawsOnly(), n_arms=2.5), "n_arms must be a whole number"),
+    "no noise": (lambda: MyWorld(None), "noise must be one of"),
+    "a bad noise": (lambda: MyWorld(NotCentred()), "its noise: .* on average and not 0"),
+    "theta too long": (amiss(theta_star=lambda *_: np.zeros(9)), "must return dim=4 finite"),
+    "theta at random": (
+        amiss(theta_star=lambda *_: np.random.default_rng().random(4)),
+        "the same whenever it is asked",
+    ),
+    "contexts of another shape": (
+        amiss(contexts=lambda _, rng, __, n, ___: rng.random((n, 4, 5)) / 9),
+        r"\(20, 5, 4\), got \(20, 4, 5\)",
+    ),
+    "contexts too long": (
+        amiss(contexts=lambda _, __, ___, n, ____: np.ones((n, 5, 4))),
+        "norm at most 1; one has 2$",
+    ),
+    "contexts not numbers": (
+        amiss(contexts=lambda _, __, ___, n, ____: np.full((n, 5, 4), math.nan)),
+        "norm at most 1; one has nan",
+    ),
+    "contexts of other arguments": (
+        amiss(contexts=lambda _, rng: rng),
+        "it failed: TypeError",
+    ),
+    "contexts at random": (
+        amiss(contexts=lambda *a: MyWorld.contexts(a[0], np.random.default_rng(), *a[2:])),
+        "same contexts; draw from rng alone",
+    ),
+    "contexts by block": (amiss(contexts=signed_afterwards), "1, 6, 13 rounds one after the other"),
+}
+
+
+@pytest.mark.parametrize(("build", "words"), BAD_WORLDS.values(), ids=BAD_WORLDS)
+def test_what_is_wrong_with_a_world_is_said(build: Any, words: str) -> None:
+    said = hb.check_world(build)
+    assert re.search(words, said[0]), said

@@ -22,22 +22,25 @@ from heavybandit.experiments import POLICIES
 from heavybandit.own import OwnNoise, as_noise, files_of, place
 from heavybandit.templates.noise import MyNoise
 from heavybandit.templates.policy import MyPolicy
+from heavybandit.templates.world import MyWorld
 
 ROOT = Path(__file__).parents[1]
 TEMPLATES = Path(str(templates.__file__)).parent
 POLICY = (TEMPLATES / "policy.py").read_text(encoding="utf-8")
 NOISE = (TEMPLATES / "noise.py").read_text(encoding="utf-8")
+WORLD = (TEMPLATES / "world.py").read_text(encoding="utf-8")
 
 Capsys = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder with the templates in it, as mine.py and noisy.py."""
+    """A working folder with the templates in it, as mine.py, noisy.py and around.py."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "mine.py").write_text(POLICY)
     (tmp_path / "noisy.py").write_text(NOISE)
+    (tmp_path / "around.py").write_text(WORLD)
     return tmp_path
 
 
@@ -55,7 +58,7 @@ def rows(out: str) -> dict[str, list[str]]:
     """The lines of a table of ends, by policy."""
     lines = [line.split() for line in out.splitlines()]
     start = next(i for i, words in enumerate(lines) if words[0] == "policy") + 1
-    return {words[0]: words[1:] for words in lines[start:] if len(words) > 3 and words[1].isdigit()}
+    return {words[0]: words[1:] for words in lines[start:] if words[1].isdigit()}
 
 
 # Side by side.
@@ -281,6 +284,46 @@ def test_a_noise_that_does_not_pass_its_check_is_not_run(folder: Path, capsys: C
     assert "noisy.py:MyNoise is no noise yet: the same generator must give the same draws" in said
 
 
+# Worlds.
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_world_of_ones_own_gets_the_noise_that_is_named(capsys: Capsys) -> None:
+    world = ["--world", "around.py:MyWorld:n_arms=7", "--world-set", "dim=3", "--horizon", "300"]
+    for noise, law in (
+        ([], hb.noise.StudentT(3.0)),
+        (["--noise", "Gaussian:scale=2"], hb.noise.Gaussian(2.0)),
+        (["--noise", "noisy.py:MyNoise"], MyNoise()),
+    ):
+        assert main(["run", "LinUCB", "--beside", "SupBTC:width_scale=0.01", *world, *noise]) == 0
+        out = capsys.readouterr().out
+        here = MyWorld(law, n_arms=7, dim=3)  # whose noise may be one that only draws
+        assert rows(out)["LinUCB"][1] == f"{hb.simulate(hb.LinUCB(300, 7, 3), here).regret:.2f}"
+        raw = max(law.moment_about(2.0, a) for a in (-1.0, 1.0))
+        supbtc = hb.SupBTC(300, 7, 3, v=raw, width_scale=0.01)
+        assert rows(out)["SupBTC:width_scale=0.01"][1] == f"{hb.simulate(supbtc, here).regret:.2f}"
+        assert f"MyWorld/{as_noise(law).name}: " in out
+
+
+def test_a_world_with_a_noise_and_a_horizon_of_its_own(folder: Path, capsys: Capsys) -> None:
+    source = WORLD.replace("self, noise,", "self, horizon,").replace("= noise, n", "= Hiss(), n")
+    source += (
+        "\n\nclass Hiss:\n    def draw(self, rng, n):\n        return rng.standard_normal(n)\n"
+    )
+    (folder / "around.py").write_text(source)
+    run = ["run", "LinUCB", "--world", "around.py:MyWorld"]
+    assert main([*run, "--horizon", "50"]) == 0
+    assert "LinUCB in MyWorld/Hiss" in capsys.readouterr().out
+    said = refusal([*run, "--noise", "pareto"], capsys)
+    assert "--noise needs a world with an argument noise; around.py:MyWorld has none" in said
+
+
+def test_a_world_that_does_not_pass_its_check_is_not_run(folder: Path, capsys: Capsys) -> None:
+    (folder / "around.py").write_text(WORLD.replace("X / np", "2 * X / np"))
+    said = refusal(["run", "LinUCB", "--world", "around.py:MyWorld"], capsys)
+    assert "around.py:MyWorld is no world yet: contexts must be finite and of norm at most" in said
+
+
 # Mistakes, as the person who makes them reads of them.
 
 MISTAKES = {
@@ -352,6 +395,8 @@ BAD_FIELDS = {
     "noise not there": (["LinUCB", "--noise", "noisy.py:His"], "noisy.py has no class 'His'"),
     "noise setting": (["LinUCB", "--noise", "noisy.py:MyNoise:a=1"], "it has chance, size"),
     "no file": (["LinUCB", "--noise", "gone.py:MyNoise"], "there is no file 'gone.py'"),
+    "world setting": (["LinUCB", "--world", "around.py:MyWorld:arms=2"], "it has dim, n_arms"),
+    "no world": (["LinUCB", "--world", "mars"], "one of your own is named path/to/file.py"),
     "no class": (["mine.py:np"], "mine.py has no class 'np'"),
 }
 
@@ -374,7 +419,7 @@ def test_a_template_is_written_once_and_the_command_it_names_runs(
     monkeypatch.chdir(tmp_path)
     assert main(["template", kind, "new.py"]) == 0
     written = (tmp_path / "new.py").read_text()
-    assert written == {"policy": POLICY, "noise": NOISE.replace("my_noise.py", "new.py")}[kind]
+    assert written == (TEMPLATES / f"{kind}.py").read_text().replace("my_noise.py", "new.py")
     program, *arguments = capsys.readouterr().out.splitlines()[-1].split()
     assert program == "heavybandit"
     assert main([*arguments, "--horizon", "100"]) == 0
@@ -398,11 +443,12 @@ def test_a_template_goes_into_a_python_file_in_a_folder_there_is(
 
 
 def test_the_templates_are_about_twenty_lines_that_pass_their_checks() -> None:
-    for source in (POLICY, NOISE):
+    for source in (POLICY, NOISE, WORLD):
         code = [x for x in source.splitlines() if x.strip() and not x.strip().startswith("#")]
         assert len(code) <= 20
     assert hb.check_policy(MyPolicy) == []
     assert hb.check_noise(MyNoise) == []
+    assert hb.check_world(MyWorld) == []
     assert "heavybandit.templates" in find_packages(str(ROOT / "src"))  # so they are installed
 
 

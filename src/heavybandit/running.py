@@ -45,7 +45,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--beside",
         action="append",
         default=[],
-        metavar="POLICY,POLICY,…",
+        metavar="POLICY,POLICY,...",
         help="further policies, written in the same way, on the same seeds, contexts and noise",
     )
     command.add_argument(

@@ -1,6 +1,7 @@
-"""What a reader brings along: a class in a file, a noise that derives from nothing, its mistakes.
+"""What a reader brings along: classes in files, noises and worlds that derive from nothing.
 
-`heavybandit run` and the checks use this; nothing else in the package knows that it exists.
+`heavybandit run` and the checks load, adapt and quote them by this; `instances` and `simulate` use
+it to take a noise that only draws.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import heavybandit as hb
-from heavybandit import cli, progress, store
+from heavybandit import cli, progress, running, store
 from heavybandit.catalogue import EXPERIMENTS
 from heavybandit.claims import HOLDS, NOT_REPRODUCED, settle
 from heavybandit.cli import main
@@ -40,7 +40,7 @@ TINY = Experiment(
     seeds=2,
     checkpoints=4,
 )
-COMMANDS = ("run", "sweep", "verify", "compare", "notebooks", "claims", "list")
+COMMANDS = ("run", "template", "sweep", "verify", "compare", "notebooks", "claims", "list")
 
 Capsys = pytest.CaptureFixture[str]
 
@@ -207,7 +207,7 @@ def test_a_policy_of_ones_own_is_taken_from_its_file(tiny: Path, capsys: Capsys)
     space: dict[str, Any] = {}
     exec(MINE, space)
     run = hb.simulate(space["Mine"](300, 20, 10, start=2), hb.section6(), seed=1)
-    assert out[0].startswith("Mine in section6")
+    assert out[0].startswith("Mine:start=2 in section6")
     assert out[-1].split()[1] == f"{run.regret:.2f}"
 
 
@@ -539,7 +539,7 @@ def test_a_stopped_run_says_so(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) 
     def stopped(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "simulate", stopped)
+    monkeypatch.setattr(running, "simulate", stopped)
     assert main(["run", "Uniform", "--horizon", "300"]) == 130
     assert one_sentence(capsys.readouterr().err.lstrip()) == "heavybandit: stopped.\n"
 

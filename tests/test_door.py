@@ -77,6 +77,23 @@ def test_a_bad_argument_is_refused_by_name(name: str, argument: str) -> None:
 
 
 @every_class
+def test_wrong_arguments_are_refused_in_the_name_of_the_class_with_the_right_ones(
+    name: str,
+) -> None:
+    kind = CLASSES[name]
+    right = ", ".join(inspect.signature(kind).parameters)
+    for wrong, words in (
+        ({"foo": 1}, "got an unexpected keyword argument 'foo'"),
+        ({"horizon": 5000, "dim": D}, "missing a required argument: 'n_arms'"),
+    ):
+        with pytest.raises(TypeError) as caught:
+            kind(**wrong)
+        assert str(caught.value) == f"{kind.__name__}: {words}; its arguments are {right}"
+    assert right.startswith("horizon, n_arms, dim, ")
+    assert right.endswith("seed")
+
+
+@every_class
 def test_the_extremes_of_what_is_allowed_are_allowed(name: str) -> None:
     accepted = inspect.signature(CLASSES[name]).parameters
     extremes: dict[str, list[Any]] = {

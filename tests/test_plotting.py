@@ -30,6 +30,18 @@ def test_every_policy_looks_like_no_other() -> None:
     assert len(set(plotting.LOOKS.values())) == len(plotting.LOOKS)
 
 
+def test_policies_in_one_figure_look_different_and_known_ones_as_usual() -> None:
+    names = ["CRT:v=4", "CRT", "Mine", "Mine:clip=2", "SupBTC:v=4", "Uniform"]
+    found = plotting.looks(names)
+    assert list(found.keys() ^ set(names)) == []
+    assert len(set(found.values())) == len(names)
+    for name in ("CRT", "Uniform"):
+        assert found[name] == plotting.LOOKS[name]
+    assert found["SupBTC:v=4"] == plotting.LOOKS["SupBTC"]
+    assert found["Mine"] == plotting.look("Mine") == plotting.OTHERS[0]
+    assert not set(plotting.OTHERS) & set(plotting.LOOKS.values())
+
+
 def test_the_same_figure_gives_the_same_bytes(tmp_path: Path) -> None:
     for suffix in (".png", ".svg", ".pdf"):
         plotting.save(drawn(), tmp_path / f"once{suffix}")

@@ -8,7 +8,7 @@
 """
 
 from . import instances, later, noise, paper, theory
-from .checking import check_policy
+from .checking import check_noise, check_policy, check_world
 from .engine import (
     CRT,
     MENU,
@@ -48,7 +48,9 @@ __all__ = [
     "SupBMM",
     "SupBTC",
     "Uniform",
+    "check_noise",
     "check_policy",
+    "check_world",
     "instances",
     "later",
     "lower_bound",

@@ -1,4 +1,4 @@
-"""The command line: `heavybandit run | sweep | verify | compare | notebooks | claims | list`.
+"""The command line: `heavybandit run | template | sweep | verify | compare | notebooks | …`.
 
 Exit codes: 0 all is well; 1 something was compared and differs; 2 the command cannot be carried out
 as given; 3 the store, the data, the cluster or a notebook failed; 130 stopped by Ctrl-C.
@@ -7,36 +7,39 @@ as given; 3 the store, the data, the cluster or a notebook failed; 130 stopped b
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import inspect
-import json
+import difflib
 import os
 import secrets
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-import numpy as np
-
-from . import __version__, claims, results
+from . import __version__, claims, results, running
 from .catalogue import EXPERIMENTS, by_name
-from .experiments import NOISES, POLICIES, WORLDS, Recipe, Together, recipe, with_bound
+from .contenders import read_settings
+from .experiments import NOISES, POLICIES, WORLDS, Together
 from .ledger import Links, table, write_readme
 from .noise import SECTION6
 from .notebooks import NotebookError
-from .plotting import check_figure_name, regret_figure, save
-from .simulate import Run, simulate
 from .store import Store, StoreError
 from .sweep import SweepError, plays_of, sweep
+
+TEMPLATES = {
+    "policy": "{}:MyPolicy --beside LinUCB,GreedyRidge --seeds 5 --plot regret.png",
+    "noise": "GreedyRidge --noise {}:MyNoise --beside LinUCB,CRT --seeds 5 --plot regret.png",
+    "world": "GreedyRidge --world {}:MyWorld --beside LinUCB,CRT --seeds 5 --plot regret.png",
+}
+"""What there are starting files for, and how to run what they hold."""
 
 OK, DIFFERS, CANNOT, UNUSABLE, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command; returns the exit code."""
-    options = _parser().parse_args(arguments)
+    options, unknown = _parser().parse_known_args(arguments)
+    if unknown:
+        _refuse(unknown[0], options.said_to)
     try:
         code: int = options.do(options)
         sys.stdout.flush()
@@ -53,6 +56,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, TypeError, RuntimeError, OSError) as error:
         _say(error)
         return CANNOT
+
+
+def _refuse(word: str, command: argparse.ArgumentParser) -> NoReturn:
+    """Say, with the usage of that command, that it does not know a word it was given."""
+    if not word.startswith("-"):
+        command.error(f"there is no place for {word!r}")
+    option = word.partition("=")[0]
+    options = [name for action in command._actions for name in action.option_strings]
+    near = difflib.get_close_matches(option, options, n=1)
+    hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(options)}"
+    command.error(f"there is no option {option!r}{hint}")
 
 
 def _say(error: Exception) -> None:
@@ -79,44 +93,27 @@ def _parser() -> argparse.ArgumentParser:
             epilog=f"example:\n  {example}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        sub.set_defaults(do=do)
+        sub.set_defaults(do=do, said_to=sub)
         return sub
 
-    run = command(
-        "run",
-        _run,
-        "Simulate one policy in one world and print its regret beside uniform play's.",
-        "heavybandit run SupBTC --noise pareto --horizon 100000 --set width_scale=0.05 "
-        "--seeds 5 --plot regret.png",
+    running.add_arguments(
+        command(
+            "run",
+            running.run,
+            "Simulate policies in one world and print their regret beside uniform play's.",
+            "heavybandit run SupBTC --noise pareto --horizon 100000 --set width_scale=0.05 "
+            "--beside LinUCB,GreedyRidge --seeds 5 --plot regret.png",
+        )
     )
-    run.add_argument(
-        "policy", help=f"one of {', '.join(POLICIES)}, or path/to/file.py:ClassName for your own"
+
+    template = command(
+        "template",
+        _template,
+        "Write a file to start from: a policy, a noise or a world of your own.",
+        "heavybandit template policy mine.py",
     )
-    run.add_argument("--world", default="section6", help=f"one of {', '.join(WORLDS)}")
-    run.add_argument(
-        "--noise",
-        help=f"{', '.join(SECTION6)}, or a family with parameters such as "
-        "SymmetricPareto:shape=1.5,scale=0.3 (default: student-t)",
-    )
-    run.add_argument("--horizon", type=_plays, default=10_000, help="plays (default 10000)")
-    run.add_argument("--seed", type=int, default=0, help="the first seed (default 0)")
-    run.add_argument("--seeds", type=int, default=1, help="how many seeds (default 1)")
-    run.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a parameter of the policy; v may be 'printed' or 'exact' (default: printed in "
-        "Section 6's noises, else exact)",
-    )
-    run.add_argument(
-        "--world-set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a parameter of the world, such as n_arms=4",
-    )
-    run.add_argument("--plot", type=Path, metavar="FILE", help="draw the curves: .png, .svg, .pdf")
+    template.add_argument("kind", choices=TEMPLATES, metavar="KIND", help=", ".join(TEMPLATES))
+    template.add_argument("file", nargs="?", type=Path, metavar="FILE", help="(default my_KIND.py)")
 
     go = command(
         "sweep",
@@ -194,173 +191,21 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _plays(text: str) -> int:
-    """A whole number of plays; 1e6 is one too."""
+def _template(options: argparse.Namespace) -> int:
+    file = options.file or Path(f"my_{options.kind}.py")
+    if file.suffix != ".py":
+        raise ValueError(f"a template's file must end in .py; got {str(file)!r}")
+    source = Path(__file__).parent / "templates" / f"{options.kind}.py"
     try:
-        value = float(text)
-        if value == int(value):
-            return int(value)
-    except (ValueError, OverflowError):
-        pass
-    raise argparse.ArgumentTypeError(f"a whole number of plays is needed, got {text!r}")
-
-
-def _settings(pairs: Sequence[str], option: str) -> dict[str, Any]:
-    """NAME=VALUE pairs; numbers, true, false and null as in JSON, anything else as text."""
-    found: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not (name and equals):
-            raise ValueError(f"{option} must be NAME=VALUE, got {pair!r}")
-        try:
-            found[name] = json.loads(value)
-        except ValueError:
-            found[name] = value
-    return found
-
-
-def _noise(text: str) -> str | Recipe:
-    family, colon, rest = text.partition(":")
-    if family not in (*SECTION6, *NOISES) or (colon and family not in NOISES):
-        raise ValueError(
-            f"there is no noise {family!r}; there are {', '.join([*SECTION6, *NOISES])}"
-        )
-    if family in SECTION6:
-        return family
-    params = _settings(rest.split(","), "--noise") if colon else {}
-    _check_settings(family, NOISES[family], params)
-    return recipe(family, **params)
-
-
-def _own_policy(text: str) -> Callable[..., Any]:
-    """The class or function NAME of path/to/file.py:NAME."""
-    path, _, name = text.rpartition(":")
-    file = Path(path)
-    if not file.is_file():
-        raise ValueError(f"there is no file {path!r} to take the policy {name!r} from")
-    label = f"heavybandit_policy_{file.stem}"  # may be called like a module that is in use
-    spec = importlib.util.spec_from_file_location(label, file)
-    if spec is None or spec.loader is None:
-        raise ValueError(f"{path!r} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[label] = module
-    # Its neighbours can be imported, but last: a json.py among them must not replace the library.
-    sys.path.append(str(file.absolute().parent))
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise ValueError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
-    build: Callable[..., Any] | None = getattr(module, name, None)
-    if build is None:
-        own = [n for n, x in vars(module).items() if getattr(x, "__module__", "") == label]
-        has = f"it has {', '.join(own)}" if own else "it defines no class"
-        raise ValueError(f"{path} has no {name!r}; {has}")
-    return build
-
-
-def _run(options: argparse.Namespace) -> int:
-    params = _settings(options.set, "--set")
-    world_params = _settings(options.world_set, "--world-set")
-    if options.world not in WORLDS:
-        raise ValueError(f"there is no world {options.world!r}; there are {', '.join(WORLDS)}")
-    if options.world == "lower_bound":
-        world_params = {
-            "dim": 9,
-            "n_arms": 4,
-            "eps": 1.0,
-            "horizon": options.horizon,
-        } | world_params
-        if options.noise:
-            raise ValueError("--noise does not go with lower_bound, which has its own payoffs")
-    else:
-        world_params["noise"] = _noise(options.noise or "student-t")
-    _check_settings(options.world, WORLDS[options.world], world_params)
-    world = recipe(options.world, **world_params).build(WORLDS)
-    shape = {"horizon": options.horizon, "n_arms": world.n_arms, "dim": world.dim}
-    if ":" in options.policy:
-        build = _own_policy(options.policy)
-    else:
-        if options.policy.endswith(".py"):
-            raise ValueError(f"name the class too: {options.policy}:ClassName")
-        if options.policy not in POLICIES:
-            raise ValueError(
-                f"there is no policy {options.policy!r}; there are {', '.join(POLICIES)}; "
-                f"one of your own is named path/to/file.py:ClassName"
-            )
-        if options.policy not in ("Uniform", "GreedyRidge", "LinUCB", "Blind"):
-            printed = getattr(world, "v_raw", None) is not None
-            params.setdefault("v", "printed" if printed else "exact")
-        params = dict(with_bound(recipe(options.policy, **params), world).params)
-        build = POLICIES[options.policy]
-        _check_settings(options.policy, build, params)
-    if options.seeds < 1:
-        raise ValueError(f"--seeds must be at least 1, got {options.seeds}")
-    if options.plot:
-        check_figure_name(options.plot)  # before the work, not after it
-    runs: list[Run] = []
-    uniform: list[Run] = []
-    for seed in range(options.seed, options.seed + options.seeds):
-        runs.append(_one_run(options.policy, build, {**shape, **params}, world, seed))
-        control = POLICIES["Uniform"](**shape, seed=seed)
-        uniform.append(simulate(control, world, seed, checkpoints=[*map(int, runs[-1].plays)]))
-    _table(runs, uniform)
-    if options.plot:
-        spread = f", {len(runs)} seeds: median and range" if len(runs) > 1 else ""
-        title = f"{runs[0].policy} in {runs[0].world}{spread}"
-        save(regret_figure([runs, uniform], title), options.plot)
-        print(f"drawn in {options.plot}")
+        with file.open("x", encoding="utf-8") as new:  # refuses to overwrite
+            new.write(source.read_text(encoding="utf-8").replace("my_noise.py", file.name))
+    except FileExistsError:
+        raise ValueError(f"{file} is there already, and is left as it is") from None
+    except FileNotFoundError:
+        raise ValueError(f"there is no folder {str(file.parent)!r} to write {file} in") from None
+    print(f"written: {file}. Edit it, then try it beside others:")
+    print(f"  heavybandit run {TEMPLATES[options.kind].format(file)}")
     return OK
-
-
-def _one_run(
-    name: str, build: Callable[..., Any], arguments: dict[str, Any], world: Any, seed: int
-) -> Run:
-    progress = sys.stderr.isatty()
-    if name in POLICIES:
-        policy = build(**arguments, seed=seed)
-        return simulate(policy, world, seed, progress=progress)
-    try:
-        policy = build(**arguments)
-        for member in ("plays", "rounds"):
-            if not hasattr(policy, member):
-                raise ValueError(f"it must set {member}, a whole number")
-        if policy.plays * policy.rounds > arguments["horizon"]:
-            raise ValueError(
-                f"plays * rounds must be at most horizon={arguments['horizon']}, "
-                f"they are {policy.plays} * {policy.rounds}"
-            )
-        return simulate(policy, world, seed, progress=progress)
-    except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{Path(last.filename).name}, line {last.lineno}"
-        raise ValueError(f"{name} failed: {type(error).__name__}: {error} ({where})") from error
-
-
-def _check_settings(name: str, build: Callable[..., Any], params: dict[str, Any]) -> None:
-    """Refuse a parameter that a policy, world or noise does not know, with those it does."""
-    known = set(inspect.signature(build).parameters)
-    given_otherwise = {"horizon", "seed"} | ({"n_arms", "dim"} if name in POLICIES else set())
-    for param in params:
-        if param not in known:
-            own = sorted(known - given_otherwise)
-            has = f"it has {', '.join(own)}" if own else "it has none"
-            raise ValueError(f"{name} has no parameter {param!r}; {has}")
-
-
-def _table(runs: list[Run], uniform: list[Run]) -> None:
-    """Regret at ten checkpoints: the mean over seeds, its range, and uniform play's mean."""
-    seeds = f"mean of {len(runs)} seeds" if len(runs) > 1 else f"seed {runs[0].seed}"
-    print(f"{runs[0].policy} in {runs[0].world}: pseudo-regret, {seeds}")
-    spread = f" {'lowest':>14} {'highest':>14}" if len(runs) > 1 else ""
-    print(f"{'plays':>12} {'regret':>14} {'per play':>10}{spread} {'uniform':>14}")
-    mine = np.array([run.curve for run in runs])
-    control = np.mean([run.curve for run in uniform], axis=0)
-    points = len(runs[0].plays)
-    for i in sorted({round((k + 1) * points / 10) - 1 for k in range(10)} - {-1}):
-        plays, mean = runs[0].plays[i], mine[:, i].mean()
-        low, high = mine[:, i].min(), mine[:, i].max()
-        spread = f" {low:>14.2f} {high:>14.2f}" if len(runs) > 1 else ""
-        print(f"{plays:>12} {mean:>14.2f} {mean / plays:>10.4f}{spread} {control[i]:>14.2f}")
 
 
 def _sweep(options: argparse.Namespace) -> int:
@@ -437,7 +282,7 @@ def _compare(options: argparse.Namespace) -> int:
 def _notebooks(options: argparse.Namespace) -> int:
     from .notebooks import execute_all
 
-    count = execute_all(options.folder, options.out, _settings(options.set, "--set"))
+    count = execute_all(options.folder, options.out, read_settings(options.set, "--set"))
     print(f"{count} notebooks executed into {options.out}" if count else "there are no notebooks")
     return OK
 

@@ -22,6 +22,7 @@ import numpy as np
 from . import noise as noises
 from .engine.offers import normalise
 from .noise import Noise
+from .own import as_noise
 from .policy import THETA_STREAM, Floats, one_of, real, stream, whole
 
 PRINTED_BOUNDS = {"student-t": (3.0, 4.0), "pareto": (1.0, 2.0), "pareto-centred": (1.0, 2.0)}
@@ -65,11 +66,7 @@ def _world(
     v_central, v_raw = (
         PRINTED_BOUNDS.get(noise, (None, None)) if isinstance(noise, str) else (None,) * 2
     )
-    law = noises.by_name(noise) if isinstance(noise, str) else noise
-    if not isinstance(law, Noise):
-        raise TypeError(
-            f"noise must be a noise or one of {', '.join(noises.SECTION6)}; got {noise!r}"
-        )
+    law = noises.by_name(noise) if isinstance(noise, str) else as_noise(noise)
     return UniformContexts(
         name=f"{name}/{law.name}",
         n_arms=whole("n_arms", n_arms, 1),

@@ -78,14 +78,8 @@ def huber_regression(
 
     def loss(theta: Floats, lam: float) -> float:
         z = np.abs(y - V @ theta) / sigma
-        outside = z > tau
-        bounded = np.where(outside, tau, 0.0)
-        return float(
-            lam / 2 * theta @ theta
-            + np.where(
-                outside, bounded * z - bounded**2 / 2, np.where(outside, 0.0, z) ** 2 / 2
-            ).sum()
-        )
+        inside = np.minimum(z, tau)
+        return float(lam / 2 * theta @ theta + (inside * z - inside**2 / 2).sum())
 
     theta = free_minimum(ridge)
     if np.linalg.norm(theta) <= radius:

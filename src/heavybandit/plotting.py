@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,7 +38,13 @@ LOOKS = {
     "LinUCB": Look("#999999", "*", "-."),
     "Blind": Look("#882255", "d", ":"),
 }
-OTHER = Look("#661100", "h", "-")  # a policy of the reader's own
+OTHERS = (  # policies of the reader's own, and the same one with other settings, in this order
+    Look("#661100", "h", "-"),
+    Look("#117733", "<", "--"),
+    Look("#332288", ">", "-."),
+    Look("#999933", "p", ":"),
+    Look("#AA4499", "8", "-"),
+)
 
 METADATA: dict[str, dict[str, Any]] = {
     ".png": {"Software": None},
@@ -49,7 +55,25 @@ METADATA: dict[str, dict[str, Any]] = {
 
 def look(policy: str) -> Look:
     """How to draw the policy of that name."""
-    return LOOKS.get(policy, OTHER)
+    return LOOKS.get(policy, OTHERS[0])
+
+
+def looks(policies: Sequence[str]) -> dict[str, Look]:
+    """How to draw several policies in one figure: each its own way, while there are enough.
+
+    What follows a colon are settings. The first of several with different ones, and who comes
+    without any, looks as usual.
+    """
+    names = {policy: policy.partition(":")[0] for policy in policies}
+    found: dict[str, Look] = {}
+    for policy in sorted(policies, key=len):
+        usual = LOOKS.get(names[policy])
+        if usual is not None and usual not in found.values():
+            found[policy] = usual
+    unusual = sorted(
+        set(policies) - set(found), key=lambda p: (names[p] in LOOKS, policies.index(p))
+    )
+    return found | {policy: OTHERS[i % len(OTHERS)] for i, policy in enumerate(unusual)}
 
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -153,19 +177,19 @@ def regret_figure(runs: Sequence[Sequence[Run]], title: str) -> Figure:
     figure = Figure(figsize=(7.0, 4.2), layout="constrained")
     axes = figure.add_subplot()
     ends = {}
+    drawn = looks([same[0].policy for same in runs])
     for same in runs:
         curves = np.array([run.curve for run in same])
-        draw_regret(axes, same[0].policy, same[0].plays, curves)
+        draw_regret(axes, drawn[same[0].policy], same[0].plays, curves)
         ends[same[0].policy] = float(np.median(curves[:, -1]))
     axes.set(xlabel="plays", ylabel="pseudo-regret", title=title, xlim=(0, None), ylim=(0, None))
-    end_labels(axes, ends)
+    end_labels(axes, ends, drawn)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
 
 
-def draw_regret(axes: Axes, policy: str, plays: Any, curves: Floats) -> None:
+def draw_regret(axes: Axes, style: Look, plays: Any, curves: Floats) -> None:
     """Draw one policy's curves (seeds, checkpoints): median and band."""
-    style = look(policy)
     x = np.concatenate([[0], plays])
     middle = np.concatenate([[0.0], np.median(curves, axis=0)])
     every = max(1, len(x) // 8)
@@ -201,13 +225,17 @@ def draw_means(axes: Axes, curves: dict[str, tuple[Any, Floats]]) -> None:
     end_labels(axes, ends)
 
 
-def end_labels(axes: Axes, ends: dict[str, float]) -> None:
-    """Policies' names at the right end of axes that start at 0, beside where each curve ends."""
+def end_labels(axes: Axes, ends: dict[str, float], drawn: Mapping[str, Look] | None = None) -> None:
+    """Policies' names at the right end of axes that start at 0, beside where each curve ends.
+
+    drawn   how they look, if not as usual
+    """
     top, right = axes.get_ylim()[1], axes.get_xlim()[1]
     names = sorted(ends, key=lambda name: ends[name])
     places = apart([ends[name] / top for name in names], 0.06)
     for name, place in zip(names, places, strict=True):
-        line_label(axes, right, place * top, name, look(name).colour)
+        colour = (drawn[name] if drawn else look(name)).colour
+        line_label(axes, right, place * top, name, colour)
 
 
 def apart(places: Sequence[float], least: float) -> list[float]:

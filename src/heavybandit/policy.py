@@ -7,9 +7,10 @@ the same input with the same words and draw the same luck. A subclass says only 
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
-from typing import Any, SupportsIndex
+from typing import Any, ClassVar, Self, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -78,7 +79,35 @@ def one_of(name: str, value: str, choices: tuple[str, ...]) -> str:
     return value
 
 
-class Policy:
+class _Named:
+    """Refuses wrong arguments in the name of the class that was called, and lists the right ones.
+
+    Python would name the base whose __init__ is inherited, which nobody has heard of.
+    """
+
+    __signature__: ClassVar[inspect.Signature]
+
+    def __init_subclass__(cls) -> None:
+        """Keep the signature of __init__ that of the class, though __new__ takes anything."""
+        whole_one = inspect.signature(cls.__init__)
+        _, *own = whole_one.parameters.values()
+        cls.__signature__ = whole_one.replace(parameters=own)
+
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        known = cls.__signature__
+        if not args and not given:  # copied or unpickled, without __init__
+            return super().__new__(cls)
+        try:
+            known.bind_partial(*args, **given)  # what is unknown comes before what is missing
+            known.bind(*args, **given)
+        except TypeError as error:
+            raise TypeError(
+                f"{cls.__name__}: {error}; its arguments are {', '.join(known.parameters)}"
+            ) from None
+        return super().__new__(cls)
+
+
+class Policy(_Named):
     """A policy that plays `plays` times a round for `rounds` rounds, within `horizon` plays (R1).
 
     `select` may be asked again before `update`: it answers for the same round with the same luck.

@@ -19,6 +19,7 @@ from .engine import Compiled
 from .engine.offers import price
 from .engine.state import Ints
 from .noise import Additive, Noise, TwoPointPayoff
+from .own import OwnWorld, as_noise
 from .policy import CONTEXT_STREAM, NOISE_STREAM, Floats, describe, stream, whole
 
 BLOCK_DOUBLES = 1 << 17  # contexts and draws of a block: small enough to stay in the cache
@@ -121,6 +122,8 @@ def simulate_all(
     for member in ("n_arms", "dim", "noise", "theta_star", "contexts"):
         if not hasattr(world, member):
             raise TypeError(f"world must have {member}, as hb.section6() has; got {world!r:.60}")
+    if not hasattr(world.noise, "payoffs"):  # a noise that only draws
+        world = OwnWorld(world, as_noise(world.noise))
     players = [_Player(p, world, seed, checkpoints, keep_arms) for p in policies]
     if len({id(player.policy) for player in players}) < len(players):
         raise ValueError("policies must be different objects; the same policy is given twice")
@@ -260,7 +263,7 @@ class _Player:
                 raise ValueError(
                     f"select of {self.name} must return a whole number from 0 to "
                     f"{self.world.n_arms - 1}; "
-                    f"in round {self.played + t + 1} it returned {answer!r}"
+                    f"in round {self.played + t + 1} it returned {answer!r:.60}"
                 )
             mean = means[t, arm]
             payoffs = self.world.noise.payoffs(mean, draws[t * plays : (t + 1) * plays])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from . import noise, readings
+from . import beyond, noise, readings
 from .experiments import CONTROLS, Case, Coverage, Experiment, Recipe, recipe
 
 
@@ -257,48 +257,47 @@ SECTION6_EXPERIMENTS = (
     ),
 )
 
-EXPERIMENTS: dict[str, Experiment | Coverage] = {
-    experiment.name: experiment
-    for experiment in (
-        *SECTION6_EXPERIMENTS,
-        *readings.EXPERIMENTS,
-        Experiment(
-            name="smoke",
-            what="a few seconds of everything, to see that an installation works",
-            worlds=(
-                recipe("section6", noise="student-t"),
-                recipe("symmetric", noise=recipe("SymmetricPareto", shape=1.8, scale=0.1)),
-                recipe("lower_bound", dim=9, n_arms=4, eps=1.0, gamma_from="stage"),
-            ),
-            policies=(
-                recipe("SupBTC", v=4.0, width_scale=0.02),
-                recipe("SupBMM", v=3.0, width_scale=0.1, explore="random"),
-                recipe("TOFU", v=4.0, eps=0.5, width_scale=0.1),
-                recipe("Uniform"),
-            ),
-            horizons=(2_000,),
-            seeds=3,
-            checkpoints=20,
+EVERYTHING: tuple[Experiment | Coverage, ...] = (
+    *SECTION6_EXPERIMENTS,
+    *readings.EXPERIMENTS,
+    *beyond.EXPERIMENTS,
+    Experiment(
+        name="smoke",
+        what="a few seconds of everything, to see that an installation works",
+        worlds=(
+            recipe("section6", noise="student-t"),
+            recipe("symmetric", noise=recipe("SymmetricPareto", shape=1.8, scale=0.1)),
+            recipe("lower_bound", dim=9, n_arms=4, eps=1.0, gamma_from="stage"),
         ),
-        Coverage(
-            name="prop1",
-            what="Proposition 1: Algorithm 1 on fixed histories, noise drawn again and again",
-            estimator="BMM",
-            cases=(*FIXED_CASES, *FEW_PLAYS_CASES),
-            reps=1_000,
-            seeds=5,
+        policies=(
+            recipe("SupBTC", v=4.0, width_scale=0.02),
+            recipe("SupBMM", v=3.0, width_scale=0.1, explore="random"),
+            recipe("TOFU", v=4.0, eps=0.5, width_scale=0.1),
+            recipe("Uniform"),
         ),
-        Coverage(
-            name="prop2",
-            what="Proposition 2: Algorithm 2 on fixed histories, noise drawn again and again",
-            estimator="BTC",
-            cases=(*FIXED_CASES, RARE_AND_LARGE),
-            reps=2_000,
-            seeds=5,
-        ),
-        *THEOREM_EXPERIMENTS,
-    )
-}
+        horizons=(2_000,),
+        seeds=3,
+        checkpoints=20,
+    ),
+    Coverage(
+        name="prop1",
+        what="Proposition 1: Algorithm 1 on fixed histories, noise drawn again and again",
+        estimator="BMM",
+        cases=(*FIXED_CASES, *FEW_PLAYS_CASES),
+        reps=1_000,
+        seeds=5,
+    ),
+    Coverage(
+        name="prop2",
+        what="Proposition 2: Algorithm 2 on fixed histories, noise drawn again and again",
+        estimator="BTC",
+        cases=(*FIXED_CASES, RARE_AND_LARGE),
+        reps=2_000,
+        seeds=5,
+    ),
+    *THEOREM_EXPERIMENTS,
+)
+EXPERIMENTS = {experiment.name: experiment for experiment in EVERYTHING}
 
 
 def by_name(name: str) -> Experiment | Coverage:

@@ -37,6 +37,9 @@ LOOKS = {
     "GreedyRidge": Look("#666666", "X", "-."),
     "LinUCB": Look("#999999", "*", "-."),
     "Blind": Look("#882255", "d", ":"),
+    "HeavyOFUL": Look("#44AA99", "H", "--"),
+    "HvtUCB": Look("#6666CC", "<", "--"),
+    "ClippedUCB": Look("#CC3311", "p", "-"),
 }
 OTHERS = (  # policies of the reader's own, and the same one with other settings, in this order
     Look("#661100", "h", "-"),

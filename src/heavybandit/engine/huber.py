@@ -2,12 +2,16 @@
 
 **HEAVY-OFUL** minimises λ/2‖θ‖² + Σ huber_{τ_s}((r_s − x_sᵀθ)/σ_s) over the ball ‖θ‖ ≤ ρ, from the
 whole history and after every round. σ_s and τ_s are fixed when round s is over, and in the ball
-|r_s − x_sᵀθ| ≤ |r_s| + ρ‖x_s‖. So a round with (|r_s| + ρ‖x_s‖)/σ_s ≤ τ_s is never clipped, then or
-later: its loss is ½z² throughout the ball, and a matrix and a vector hold all that it contributes.
-Only the others, the *suspects*, are kept one by one. Where the loss outside the ball is another
-does not matter, since the minimum is sought inside. Whatever the suspects do, a minimum of the
-quadratic that agrees with the loss around it (which suspects are clipped, and to which side) and
-whose own pattern is the same is the minimum sought: both are convex and have the same gradient.
+|x_sᵀθ| ≤ ρ‖x_s‖. So a round with (|r_s| + ρ‖x_s‖)/σ_s ≤ τ_s is never clipped, then or later: its
+loss is ½z² throughout the ball. And one with (|r_s| − ρ‖x_s‖)/σ_s > τ_s is always clipped: its loss
+is linear there, with the slope ±τ_s x_s/σ_s. A matrix and a vector hold all that these contribute;
+only the others, the *suspects*, in a band of width 2ρ‖x_s‖ about ±τ_sσ_s, are kept one by one. That
+the loss outside the ball is another does not matter, since the minimum is sought inside.
+
+Say for each suspect whether it is clipped, and to which side: around every θ the loss is the
+quadratic that belongs to its pattern. A minimum of such a quadratic over the ball that has the same
+pattern is the minimum sought, since there both have the same gradient and both are convex. If it
+has another, it still shows where the loss falls: Newton's method, halving its step until it does.
 
 **Hvt-UCB** and ClippedUCB take one clipped step a round and keep nothing.
 """
@@ -25,6 +29,7 @@ from .state import (
     GROWTH,
     HEAVY_OFUL,
     KIND,
+    LOOK_AT,
     MOST_SUSPECTS,
     N_SUSPECTS,
     ROUND,
@@ -48,7 +53,9 @@ ROOT_ALPHA = 4  # Hvt-UCB: √α
 # latter.
 SCALE_NOW, WIDTH_UNITS, CLIP_UNITS, CLIP_GROWTH = range(4)
 
-SPARE = 1.0 - 1e-9  # a round is cleared with this much to spare
+SPARE = 1e-9  # which side of a threshold a round is on is settled with this much to spare
+OUTSIDE = LOOK_AT  # column of `stage`: HEAVY-OFUL's rounds that are clipped, and so not in `gram`
+SIDE = 2  # where a suspect keeps its side, counted from d; before it, r/σ and τ
 
 
 @compiled
@@ -92,88 +99,114 @@ def heavy_oful_learn(state, x, payoff):
     for i in range(d):
         scaled[i] = x[i] / sigma
     add_context(state.A_inv[0], scaled, state.vector[SOLVED])
-    newcomer = (abs(payoff) + num[CONST + RADIUS] * norm(x)) / sigma > tau * SPARE
-    if newcomer:
-        k = state.stage[0, N_SUSPECTS]
-        for i in range(d):
-            state.suspects[0, k, i] = scaled[i]
-        state.suspects[0, k, d] = payoff / sigma
-        state.suspects[0, k, d + 1] = tau
-        k += 1
-        state.stage[0, N_SUSPECTS] = k
-        state.counts[TOTAL, SUSPECTS] = k
-        state.counts[TOTAL, MOST_SUSPECTS] = k
-        state.clock[FULL] = 1 if k >= state.suspects.shape[1] else 0
-    else:
+    reach = num[CONST + RADIUS] * norm(x)
+    most, least = (abs(payoff) + reach) / sigma, (abs(payoff) - reach) / sigma
+    if most <= tau * (1.0 - SPARE):
         add_outer(state.gram[0], state.gram_lost[0], scaled)
         add_payoff(state.total[0], scaled, payoff / sigma)
+    elif least > tau * (1.0 + SPARE):
+        add_payoff(state.total[0], scaled, math.copysign(tau, payoff))
+        state.stage[0, OUTSIDE] += 1
+        state.counts[TOTAL, TRUNCATED] += 1
+    else:
+        new_suspect(state, scaled, payoff / sigma, tau)
     fit(state, num[CONST + RADIUS])
-    if newcomer:
-        k = state.stage[0, N_SUSPECTS] - 1
-        if clipped_side(state.suspects[0, k], state.theta[0]) != 0.0:
+    if most > tau * (1.0 - SPARE) and least <= tau * (1.0 + SPARE):
+        newcomer = state.suspects[0, state.stage[0, N_SUSPECTS] - 1]
+        if newcomer[d + SIDE] != 0.0:
             state.counts[TOTAL, TRUNCATED] += 1
 
 
 @compiled
-def clipped_side(suspect, theta):
-    """1 or −1 if a suspect (x/σ, r/σ, τ) is clipped at θ from above or below, else 0."""
-    d = theta.size
-    z = suspect[d]
+def new_suspect(state, scaled, payoff, tau):
+    """Keep a round (x/σ, r/σ, τ) by itself, on the side where it is at the last θ̂."""
+    d, k = scaled.size, state.stage[0, N_SUSPECTS]
+    newcomer = state.suspects[0, k]
     for i in range(d):
+        newcomer[i] = scaled[i]
+    newcomer[d] = payoff
+    newcomer[d + 1] = tau
+    newcomer[d + SIDE] = side_at(newcomer, state.theta[0])
+    count_in(state, newcomer, 1.0)
+    state.stage[0, N_SUSPECTS] = k + 1
+    state.counts[TOTAL, SUSPECTS] = k + 1
+    state.counts[TOTAL, MOST_SUSPECTS] = k + 1
+    state.clock[FULL] = 1 if k + 1 >= state.suspects.shape[1] else 0
+
+
+@compiled
+def residual(suspect, theta):
+    """z = (r − xᵀθ)/σ."""
+    z = suspect[theta.size]
+    for i in range(theta.size):
         z -= suspect[i] * theta[i]
-    if z > suspect[d + 1]:
+    return z
+
+
+@compiled
+def side_at(suspect, theta):
+    """1 or −1 if a suspect is clipped at θ from above or from below, else 0."""
+    z, tau = residual(suspect, theta), suspect[theta.size + 1]
+    if z > tau:
         return 1.0
-    return -1.0 if z < -suspect[d + 1] else 0.0
+    return -1.0 if z < -tau else 0.0
+
+
+@compiled
+def count_in(state, suspect, sign):
+    """Put what a suspect on its side adds to the quadratic into it, or take it out (sign −1)."""
+    gram, total, d = state.gram[0], state.total[0], state.total.shape[1]
+    side = suspect[d + SIDE]
+    pull = suspect[d] if side == 0.0 else side * suspect[d + 1]
+    for i in range(d):
+        total[i] += sign * pull * suspect[i]
+        if side == 0.0:
+            for j in range(d):
+                gram[i, j] += sign * (suspect[i] * suspect[j])
+    if side != 0.0:
+        state.stage[0, OUTSIDE] += int(sign)
 
 
 @compiled
 def fit(state, radius):
-    """θ̂ ← the minimum over the ball, starting from the last one."""
-    theta, best, c = state.theta[0], state.vector[THETA_NOW], state.vector[Z_SUM]
-    M, suspects, m = state.square[0], state.suspects[0], state.stage[0, N_SUSPECTS]
-    d = theta.size
-    if m == 0:
-        solve(state.A_inv[0], state.total[0], theta)
-        if norm(theta) > radius:
-            minimum_in_ball(state.gram[0], state.total[0], radius, theta, state.square)
-        return
+    """θ̂ ← the minimum over the ball; the suspects' sides are those of the last one."""
+    theta, best, tried = state.theta[0], state.vector[THETA_NOW], state.vector[Z_SUM]
+    suspects, m, d = state.suspects[0], state.stage[0, N_SUSPECTS], state.theta.shape[1]
     for _ in range(100):
-        for i in range(d):
-            c[i] = state.total[0, i]
-            for j in range(d):
-                M[i, j] = state.gram[0, i, j]
-        for k in range(m):
-            side = clipped_side(suspects[k], theta)
-            pull = suspects[k, d] if side == 0.0 else side * suspects[k, d + 1]
-            for i in range(d):
-                c[i] += pull * suspects[k, i]
-                if side == 0.0:
-                    for j in range(d):
-                        M[i, j] += suspects[k, i] * suspects[k, j]
-        free_minimum(M, c, 0.0, best, state.square[1])
+        if state.stage[0, OUTSIDE] == 0:  # all rounds are in the matrix, whose inverse is known
+            solve(state.A_inv[0], state.total[0], best)
+        else:
+            free_minimum(state.gram[0], state.total[0], 0.0, best, state.square[1])
         if norm(best) > radius:
-            minimum_in_ball(M, c, radius, best, state.square)
-        same = True
+            minimum_in_ball(state.gram[0], state.total[0], radius, best, state.square)
+        turned = 0
         for k in range(m):
-            if clipped_side(suspects[k], theta) != clipped_side(suspects[k], best):
-                same = False
-        # A full step that overshoots is halved until the loss falls.
+            turned += 1 if side_at(suspects[k], best) != suspects[k, d + SIDE] else 0
         share, before = 1.0, loss(state, theta)
         for i in range(d):
-            c[i] = best[i]
-        while not same and share > 1e-9 and loss(state, c) > before:
+            tried[i] = best[i]
+        while turned > 0 and share > 1e-9 and loss(state, tried) > before:
             share *= 0.5
             for i in range(d):
-                c[i] = theta[i] + share * (best[i] - theta[i])
+                tried[i] = theta[i] + share * (best[i] - theta[i])
         for i in range(d):
-            theta[i] = c[i]
-        if same:
+            theta[i] = tried[i]
+        if turned == 0:
             return
+        for k in range(m):
+            side = side_at(suspects[k], theta)
+            if side != suspects[k, d + SIDE]:
+                count_in(state, suspects[k], -1.0)
+                suspects[k, d + SIDE] = side
+                count_in(state, suspects[k], 1.0)
 
 
 @compiled
 def loss(state, theta):
-    """What is minimised, up to a constant."""
+    """What is minimised, up to a constant that depends on the suspects' sides.
+
+    The quadratic of the sides, and for who is on another side at θ what its loss really is.
+    """
     gram, total, suspects = state.gram[0], state.total[0], state.suspects[0]
     d = theta.size
     value = 0.0
@@ -183,11 +216,10 @@ def loss(state, theta):
             row += gram[i, j] * theta[j]
         value += theta[i] * (0.5 * row - total[i])
     for k in range(state.stage[0, N_SUSPECTS]):
-        z = suspects[k, d]
-        for i in range(d):
-            z -= suspects[k, i] * theta[i]
-        tau = suspects[k, d + 1]
-        value += 0.5 * z * z if abs(z) <= tau else tau * abs(z) - 0.5 * tau * tau
+        z, tau, side = residual(suspects[k], theta), suspects[k, d + 1], suspects[k, d + SIDE]
+        if side_at(suspects[k], theta) != side:
+            truly = 0.5 * z * z if abs(z) <= tau else tau * abs(z) - 0.5 * tau * tau
+            value += truly - (0.5 * z * z if side == 0.0 else side * tau * z - 0.5 * tau * tau)
     return value
 
 

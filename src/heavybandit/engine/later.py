@@ -11,6 +11,7 @@ from ..later import Y_SCALE
 from ..paper import CONSTANTS
 from ..policy import flag, one_of, real
 from . import state as st
+from .huber import OUTSIDE
 from .policies import Compiled, _HeavyTailed
 
 
@@ -71,10 +72,11 @@ class _Huber(_HeavyTailed):
             scale=self.width_scale,
             ridge=ridge,
             truncates=True,
-            suspect_numbers=2,
+            suspect_numbers=3,
             constants=(betas[0], least, tau_0, clip, *constants),
         )
         state.gram[0] = ridge * np.eye(self.dim)
+        state.stage[0, OUTSIDE] = 0
         return state
 
 

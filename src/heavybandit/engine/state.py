@@ -56,7 +56,8 @@ class State(NamedTuple):
     counts: Ints  # (2, N_COUNTS)
     stage: Ints  # (S, N_STAGE)
     A_inv: Floats  # (S, d, d)
-    gram: Floats  # (S, d, d): VᵀV; of the later ones λI + Σ xxᵀ/σ², HEAVY-OFUL's suspects left out
+    # (S, d, d): VᵀV; of the later ones λI + Σ xxᵀ/σ², of HEAVY-OFUL without its clipped rounds
+    gram: Floats
     gram_lost: Floats  # (S, d, d): what rounding has dropped from it
     # (S, d, d): W with WᵀW ≥ (VᵀV)⁺, as of the last look at the suspects; TOFU keeps the
     # eigenvectors of A⁻¹ here, as of its last root
@@ -69,7 +70,7 @@ class State(NamedTuple):
     leverage: Floats
     b: Floats  # (S, d, r): the same for each of r plays a round; r = 0 where `total` does
     # (S, capacity, d+1): contexts and payoffs that may yet be truncated; HEAVY-OFUL keeps them
-    # divided by σ, and its thresholds
+    # divided by σ, with their thresholds and sides
     suspects: Floats
     chunks: Floats  # (pool, CHUNK, d): contexts in order, for ε < 1
     chunk_next: Ints  # (pool,): the chunk that continues this one, or −1

@@ -32,8 +32,9 @@ that is O(n·d), and it does happen: heavy tails put some payoff there again and
 a payoff with |r_τ|·‖x_τ‖_{A⁻¹} ≤ b_t is kept in all d coordinates; A grows, so ‖x_τ‖_{A⁻¹} falls,
 and b_t does not: it is kept for good. With no suspects θ̂ = A⁻¹b, and no matrix root is needed.
 With some, θ̂ = A⁻¹b + A^{-1/2}z, where z has the kept coordinates of Σ u_τ r_τ over the suspects, so
-that ‖z‖ ≤ Z = Σ ‖x_τ‖_{A⁻¹}|r_τ|, and xᵀθ̂ is within ‖x‖_{A⁻¹}Z of xᵀA⁻¹b. Where the largest upper
-bound leads by more than such shifts can take away, no root is needed either.
+that ‖z‖ ≤ Z = Σ min(‖x_τ‖_{A⁻¹}|r_τ|, √d b_t), the second since no coordinate that is kept exceeds
+b_t, and xᵀθ̂ is within ‖x‖_{A⁻¹}Z of xᵀA⁻¹b. Where the largest upper bound leads by more than such
+shifts can take away, no root is needed either.
 """
 
 from __future__ import annotations
@@ -350,7 +351,8 @@ def tofu_learn(state, s, x, payoff):
     state.num[LOG_DET] += add_context(state.A_inv[s], x, scratch)
     state.stage[s, SIZE] += 1
     suspect(state, s, x, payoff)
-    limit = tofu_threshold(state, state.clock[ROUND] + 1) * SPARE
+    b = tofu_threshold(state, state.clock[ROUND] + 1)
+    limit, most = b * SPARE, math.sqrt(float(d)) * b * (1.0 + 2.0 * TIE)
     kept = 0
     reach = 0.0
     for k in range(state.stage[s, N_SUSPECTS]):
@@ -361,7 +363,7 @@ def tofu_learn(state, s, x, payoff):
         else:
             keep_suspect(suspects, s, k, kept)
             kept += 1
-            reach += size
+            reach += min(size, most)
     state.stage[s, N_SUSPECTS] = kept
     state.leverage[s] = reach
     count_suspects(state)

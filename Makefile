@@ -107,7 +107,7 @@ test-newest: ## Runs the same checks with the newest versions of everything, in 
 lint: setup ## Checks style and types only.
 	$(call lint-with,$(PY))
 
-bench: setup ## Measures speed: ratios within one run.
+bench: setup .venv/.ready-bench ## Measures what the engine costs, also against other packages: ratios within one run.
 	$(PY) tests/benchmark.py
 
 lab: setup .venv/.ready-lab ## Opens JupyterLab on the notebooks, reachable from this machine only.

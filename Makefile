@@ -71,9 +71,11 @@ test: setup .venv/.ready-book ## Checks style and types, runs all tests, simulat
 	$(build-book)
 	@$(PY) tests/browser/chromium.py
 
+# What `make bench` measured is about a machine: the notebooks read it as it was recorded.
 reproduce: setup ## Simulates everything from scratch and says what differs from data/.
 	@rm -rf build/reproduce
 	$(PY) -m heavybandit sweep --all --store build/reproduce/store --data build/reproduce/data
+	cp data/bench.csv data/bench.json build/reproduce/data/
 	$(PY) -m heavybandit notebooks --out build/reproduce/notebooks \
 		--set data=../build/reproduce/data --set figures=../build/reproduce/figures
 	$(PY) -m heavybandit compare build/reproduce/data data

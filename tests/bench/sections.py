@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import pairwise
+from statistics import median
 
 from heavybandit.costs import Cost
 
 from . import peers as others
-from .measuring import Pair, turns_of, weigh
+from .measuring import Pair, Side, turns_of, weigh
 from .sides import (
     POLICIES,
     Alone,
@@ -193,8 +194,15 @@ def paper_grows(scale: Scale) -> Iterator[Cost]:
 
 
 def _twins(case: Case, what: str, turns: int, goal: str = "") -> Cost:
-    literal = replace(case, literal=True)
-    return compared("paper", what, ("paper.py", "engine"), literal, case, turns, goal)
+    """The engine is over in milliseconds: its side of a turn is the median of five runs."""
+    engine, literal = case.whole(), replace(case, literal=True).whole()
+    steady = partial(_median_of_five, engine)
+    pairs = turns_of(f"paper: {what}", literal, steady, turns)
+    return weigh("paper", what, ("paper.py", "engine"), pairs, goal=goal, **case.setting)
+
+
+def _median_of_five(side: Side) -> float:
+    return median(side() for _ in range(5))
 
 
 def floor_world(scale: Scale) -> Iterator[Cost]:

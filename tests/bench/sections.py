@@ -1,0 +1,353 @@
+"""The questions, each a function from a scale to the rows that answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from itertools import pairwise
+from statistics import median
+
+from heavybandit.costs import Cost
+
+from . import peers as others
+from .measuring import Pair, Side, turns_of, weigh
+from .sides import (
+    POLICIES,
+    Alone,
+    Case,
+    alone,
+    marginal_ms,
+    simulating_ms,
+    some_long_runs,
+    sweeping,
+)
+
+GROWN = ("SupBTC", "SupBMM", "TOFU", "LinUCB", "CRT")
+# The last tenth of a run over its first three. A cost like t would give 6.3, one like √t 2.7.
+FLAT = 1.2
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is measured."""
+
+    name: str
+    few: int  # turns of what is slow …
+    some: int
+    many: int  # … and of what is quick
+    short: int  # horizons of engine against engine
+    long: int
+    numpy: int  # rounds against NumPy
+    peers: int  # and against the peers
+    literal: tuple[int, ...]  # horizons of SupBTC in paper.py
+    literal_tofu: tuple[int, ...]
+    grown: tuple[tuple[int, int], ...]  # horizons and turns, in processes of their own
+    grown_policies: tuple[str, ...]
+    sideways: int  # the horizon at which d, K, plays and ε vary
+    dims: tuple[int, ...]
+    arms: tuple[int, ...]
+    deltas: tuple[float, ...]  # with which SupBMM's plays a round grow
+    eps: tuple[float, ...]
+    sweeps: tuple[int, int]  # runs of a short and of a long sweep
+    pools: tuple[int, ...]  # and their workers
+    seeds: int  # seeds of the sweep that two workers share
+    judged: bool = True  # goals are for these horizons, not for a try
+
+    def goal(self, goal: str) -> str:
+        """The goal, where there is any judging."""
+        return goal if self.judged else ""
+
+
+FULL = Scale(
+    name="full",
+    few=3,
+    some=5,
+    many=15,
+    short=10**5,
+    long=10**6,
+    numpy=20_000,
+    peers=5_000,
+    literal=(1_000, 2_000, 5_000, 10_000),
+    literal_tofu=(1_000, 2_000, 5_000),
+    grown=((10**4, 3), (10**5, 3), (10**6, 3), (10**7, 1)),
+    grown_policies=GROWN,
+    sideways=20_000,
+    dims=(2, 5, 10, 20, 40),
+    arms=(5, 20, 80),
+    deltas=(0.5, 1e-2, 1e-4, 1e-8, 1e-16),
+    eps=(1.0, 0.75, 0.5, 0.25),
+    sweeps=(100, 1000),
+    pools=(1, 2),
+    seeds=16,
+)
+DEFAULT = replace(
+    FULL,
+    name="default",
+    few=2,
+    some=3,
+    many=9,
+    literal_tofu=(1_000, 2_000),
+    grown=((10**4, 2), (10**5, 2), (10**6, 2)),
+    sideways=10_000,
+    seeds=8,
+)
+QUICK = replace(
+    DEFAULT,
+    name="quick",
+    few=1,
+    some=1,
+    many=2,
+    short=1_000,
+    long=2_000,
+    numpy=300,
+    peers=100,
+    literal=(50, 100),
+    literal_tofu=(50,),
+    grown=((3_000, 1),),
+    grown_policies=("SupBTC",),
+    sideways=1_000,
+    dims=(2, 10),
+    arms=(5, 20),
+    deltas=(0.5, 1e-2),
+    eps=(1.0, 0.5),
+    sweeps=(20, 40),
+    pools=(1,),  # a few runs are over before a second worker has started
+    seeds=1,
+    judged=False,
+)
+SCALES = {scale.name: scale for scale in (QUICK, DEFAULT, FULL)}
+
+
+def compared(
+    section: str, what: str, names: tuple[str, str], one: Case, other: Case, turns: int, goal: str
+) -> Cost:
+    """Two whole simulations; the row has the setting of the first."""
+    pairs = turns_of(f"{section}: {what}", one.whole(), other.whole(), turns)
+    return weigh(section, what, names, pairs, goal=goal, **one.setting)
+
+
+def uniform(scale: Scale) -> Iterator[Cost]:
+    """SupBTC over Uniform, which only draws an arm."""
+    sides = Case("SupBTC", scale.short), Case("Uniform", scale.short)
+    names, what = ("SupBTC", "Uniform"), f"T = {scale.short:,}"
+    yield compared("uniform", what, names, *sides, scale.many, scale.goal("≤ 3"))
+
+
+def horizon(scale: Scale) -> Iterator[Cost]:
+    """A long horizon over a short one, for the two that would go through their history."""
+    names = f"T = {scale.long:,}", f"T = {scale.short:,}"
+    for policy in ("SupBTC", "TOFU"):
+        sides = Case(policy, scale.long), Case(policy, scale.short)
+        yield compared("horizon", policy, names, *sides, scale.few, scale.goal("≤ 2"))
+
+
+def numpy(scale: Scale) -> Iterator[Cost]:
+    """LinUCB in NumPy over LinUCB in the engine, contexts and noise drawn beforehand."""
+    yield _against("numpy", "NumPy", scale.numpy, scale.many, scale.goal("≥ 8"))
+
+
+def peers(scale: Scale) -> Iterator[Cost]:
+    """LinUCB in other packages over LinUCB in the engine, contexts and noise drawn beforehand.
+
+    The goal is for the faster of the two, and so for both.
+    """
+    for name in others.installed():
+        yield _against("peers", name, scale.peers, scale.some, scale.goal("≥ 100"))
+
+
+def _against(section: str, name: str, rounds: int, turns: int, goal: str) -> Cost:
+    task, what = others.task(rounds), f"{name}, T = {rounds:,}"
+    pairs = turns_of(f"{section}: {what}", task.other(name), task.engine(), turns)
+    setting = Case("LinUCB", rounds).setting
+    return weigh(section, what, ("peer", "engine"), pairs, goal=goal, **setting)
+
+
+@cache
+def _transcribed(scale: Scale) -> list[Cost]:
+    """SupBTC as transcribed over the engine, at growing T."""
+    rows = []
+    for T in scale.literal:
+        turns = scale.some if T <= 2_000 else 1  # at T = 10⁴ a turn takes most of a minute
+        goal = scale.goal("≥ 500") if T == 10_000 else ""
+        rows.append(_twins(Case("SupBTC", T), f"SupBTC, T = {T:,}", turns, goal))
+    return rows
+
+
+def paper(scale: Scale) -> Iterator[Cost]:
+    """The paper as transcribed over the engine."""
+    yield from _transcribed(scale)
+    for T in scale.literal_tofu:
+        yield _twins(Case("TOFU", T), f"TOFU, T = {T:,}", scale.few if T <= 2_000 else 1)
+    # At the constants of theory SupBTC never leaves stage 1 at such horizons.
+    T = scale.literal[1]
+    narrow = Case("SupBTC", T, width_scale=0.1)
+    yield _twins(narrow, f"SupBTC, T = {T:,}, widths × 0.1", scale.few)
+
+
+def paper_grows(scale: Scale) -> Iterator[Cost]:
+    """SupBTC's ratio at each horizon over that at the horizon before."""
+    for before, row in pairwise(_transcribed(scale)):
+        what, sides = f"SupBTC, T = {row.T:,} over {before.T:,}", ("ratio at T", "ratio before")
+        words = {"unit": "times", "goal": scale.goal("≥ 1"), "policy": "SupBTC"}
+        yield weigh("paper grows", what, sides, [(row.median, before.median)], T=row.T, **words)
+
+
+def _twins(case: Case, what: str, turns: int, goal: str = "") -> Cost:
+    """The engine is over in milliseconds: its side of a turn is the median of five runs."""
+    engine, literal = case.whole(), replace(case, literal=True).whole()
+    steady = partial(_median_of_five, engine)
+    pairs = turns_of(f"paper: {what}", literal, steady, turns)
+    return weigh("paper", what, ("paper.py", "engine"), pairs, goal=goal, **case.setting)
+
+
+def _median_of_five(side: Side) -> float:
+    return median(side() for _ in range(5))
+
+
+def floor_world(scale: Scale) -> Iterator[Cost]:
+    """A whole simulation over drawing its world: contexts, what they pay in the mean, noise."""
+    cases = [Case(policy, scale.short) for policy in POLICIES]
+    cases += [Case(policy, scale.long) for policy in GROWN]
+    for case in cases:
+        goal = scale.goal("≤ 2") if case.policy == "SupBTC" else ""
+        turns = scale.some if scale.short == case.T else scale.few
+        yield _over_a_floor("floor world", case, "drawing", turns, goal)
+
+
+def floor_noise(scale: Scale) -> Iterator[Cost]:
+    """A whole simulation over drawing the policy's own noise, where a round has many plays."""
+    for policy in ("SupBMM", "FlatBMM", "MoM", "MENU"):
+        for T in (scale.short, scale.long):
+            judged = policy == "SupBMM" and scale.long == T
+            goal = scale.goal("≤ 5") if judged else ""
+            turns = scale.few if policy in ("FlatBMM", "MENU") else scale.some
+            yield _over_a_floor("floor noise", Case(policy, T), "noise", turns, goal)
+
+
+def _over_a_floor(section: str, case: Case, floor: str, turns: int, goal: str = "") -> Cost:
+    plays = case.build().plays
+    what = f"{case.policy}, T = {case.T:,}" + (f", plays: {plays}" if plays > 1 else "")
+    below = case.drawing() if floor == "drawing" else case.noise()
+    pairs = turns_of(f"{section}: {what}", case.whole(), below, turns)
+    return weigh(section, what, ("whole", floor), pairs, goal=goal, **case.setting)
+
+
+@cache
+def _processes(scale: Scale) -> dict[tuple[str, int], list[Alone]]:
+    """Every policy at every horizon, each turn in a process of its own; the policies take turns."""
+    heard: dict[tuple[str, int], list[Alone]] = {}
+    for T, turns in scale.grown:
+        for _ in range(turns):
+            for policy in scale.grown_policies:
+                heard.setdefault((policy, T), []).append(alone(policy, T))
+    return heard
+
+
+def growth_T(scale: Scale) -> Iterator[Cost]:
+    """µs a round as T grows, over drawing the world."""
+    for (policy, T), turns in sorted(_processes(scale).items()):
+        pairs = [(turn.whole, turn.drawing) for turn in turns]
+        what, sides = f"{policy}, T = {T:,}", ("whole", "drawing")
+        yield weigh("growth T", what, sides, pairs, **Case(policy, T).setting)
+
+
+def flat(scale: Scale) -> Iterator[Cost]:
+    """The last tenth of a run over its first three, one play a round."""
+    for (policy, T), turns in sorted(_processes(scale).items()):
+        setting = Case(policy, T).setting
+        if setting["plays"] == 1 and scale.short <= T:
+            goal = f"≤ {FLAT}" if policy in ("SupBTC", "TOFU") and T >= 10**6 else ""
+            pairs = [(turn.late, turn.early) for turn in turns]
+            what, sides = f"{policy}, T = {T:,}", ("last tenth", "first three")
+            yield weigh("flat", what, sides, pairs, goal=scale.goal(goal), **setting)
+
+
+def memory(scale: Scale) -> Iterator[Cost]:
+    """Peak memory of a process that simulates, at T and at the smallest T."""
+    heard = _processes(scale)
+    smallest = min(T for _, T in heard)
+    for (policy, T), turns in sorted(heard.items()):
+        goal = scale.goal("≤ 50") if policy == "SupBTC" and T >= 10**6 else ""
+        base = heard[policy, smallest]
+        pairs: list[Pair] = [
+            (turn.peak, first.peak) for turn, first in zip(turns, base, strict=False)
+        ]
+        what, sides = f"{policy}, T = {T:,}", ("at T", "smallest T")
+        words = {"by": "difference", "unit": "MB", "goal": goal}
+        yield weigh("memory", what, sides, pairs, **words, **Case(policy, T).setting)
+
+
+def growth_d(scale: Scale) -> Iterator[Cost]:
+    """As the dimensions grow."""
+    for d in scale.dims:
+        for policy in GROWN:
+            yield _grown("growth d", Case(policy, scale.sideways, d=d), f"d = {d}", scale)
+
+
+def growth_K(scale: Scale) -> Iterator[Cost]:
+    """As the arms grow in number."""
+    for K in scale.arms:
+        for policy in GROWN:
+            yield _grown("growth K", Case(policy, scale.sideways, K=K), f"K = {K}", scale)
+
+
+def growth_plays(scale: Scale) -> Iterator[Cost]:
+    """As SupBMM's plays a round grow, because δ falls."""
+    for delta in scale.deltas:
+        case = Case("SupBMM", scale.sideways, delta=delta)
+        yield _grown("growth plays", case, f"r = {case.build().plays}", scale)
+
+
+def growth_eps(scale: Scale) -> Iterator[Cost]:
+    """As ε falls: below 1 thresholds depend on the whole history, and some must be looked up."""
+    for eps in scale.eps:
+        for policy in ("SupBTC", "SupBMM", "TOFU", "CRT"):
+            yield _grown("growth eps", Case(policy, scale.sideways, eps=eps), f"ε = {eps:g}", scale)
+
+
+def _grown(section: str, case: Case, where: str, scale: Scale) -> Cost:
+    what = f"{case.policy}, {where}"
+    pairs = turns_of(f"{section}: {what}", case.whole(), case.drawing(), scale.some)
+    return weigh(section, what, ("whole", "drawing"), pairs, **case.setting)
+
+
+def sweeps(scale: Scale) -> Iterator[Cost]:
+    """What a sweep adds to a run."""
+    for workers in scale.pools:
+        what, runs = f"workers: {workers}", scale.sweeps[1] // 2
+        sides = partial(marginal_ms, workers, *scale.sweeps), partial(simulating_ms, runs)
+        pairs = turns_of(f"sweeps: {what}", *sides, scale.few)
+        words = {"by": "difference", "unit": "ms", "goal": scale.goal("≤ 5")}
+        yield weigh("sweeps", what, ("in a sweep", "alone"), pairs, **words)
+
+
+def workers(scale: Scale) -> Iterator[Cost]:
+    """One worker over two for the same sweep, starting the processes included."""
+    experiment = some_long_runs(scale.short, scale.seeds)
+    what = f"{len(experiment.runs())} runs of {scale.short:,} plays"
+    sides = [partial(sweeping, experiment, workers) for workers in (1, 2)]
+    pairs = turns_of(f"workers: {what}", *sides, 1)
+    yield weigh("workers", what, ("one", "two"), pairs, unit="s", goal=scale.goal("≥ 1.7"))
+
+
+Section = Callable[[Scale], Iterator[Cost]]
+SECTIONS: dict[str, tuple[str, Section]] = {
+    "uniform": ("SupBTC over Uniform", uniform),
+    "horizon": ("A long horizon over a short one", horizon),
+    "numpy": ("LinUCB in NumPy over the engine, contexts and noise drawn beforehand", numpy),
+    "peers": ("LinUCB in other packages over the engine, drawn beforehand, same arms", peers),
+    "paper": ("The paper as transcribed over the engine", paper),
+    "paper-grows": ("That ratio at a longer horizon over the same at a shorter one", paper_grows),
+    "floor-world": ("A whole simulation over drawing its world", floor_world),
+    "floor-noise": ("A whole simulation over drawing its own noise", floor_noise),
+    "growth-T": ("As T grows, each in a process of its own", growth_T),
+    "flat": ("The end of a run over its beginning", flat),
+    "memory": ("Peak memory", memory),
+    "growth-d": ("As d grows", growth_d),
+    "growth-K": ("As K grows", growth_K),
+    "growth-plays": ("As SupBMM's plays a round grow", growth_plays),
+    "growth-eps": ("As ε falls", growth_eps),
+    "sweeps": ("What a sweep adds to a run", sweeps),
+    "workers": ("One worker over two", workers),
+}

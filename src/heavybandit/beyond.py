@@ -18,6 +18,7 @@ from .experiments import Experiment, Recipe, recipe
 from .readings import HALF, INSTANCES, SCALES, SKEWED
 
 # Every knob of every policy: its name, and the values tried.
+# At the smallest widths a policy is as good as greedy.
 GRIDS: dict[str, dict[str, tuple[float, ...]]] = {
     **{
         name: {"width_scale": SCALES} for name in ("SupBMM", "SupBTC", "MoM", "CRT", "MENU", "TOFU")
@@ -36,7 +37,21 @@ GRIDS: dict[str, dict[str, tuple[float, ...]]] = {
 LATER = ("HeavyOFUL", "HvtUCB", "ClippedUCB")
 UNBOUNDED = ("LinUCB", "GreedyRidge", "ClippedUCB")  # need no bound on a moment
 
-TUNED: dict[str, dict[str, float]] = {}
+TUNED: dict[str, dict[str, float]] = {
+    "SupBMM": {"width_scale": 0.01},
+    "SupBTC": {"width_scale": 0.01},
+    "MoM": {"width_scale": 0.001},
+    "CRT": {"width_scale": 0.001},
+    "MENU": {"width_scale": 0.001},
+    "TOFU": {"width_scale": 0.001},
+    "FlatBMM": {"width_scale": 0.001},
+    "FlatBTC": {"width_scale": 0.001},
+    "LinUCB": {"width_scale": 0.01},
+    "GreedyRidge": {"ridge": 100.0},
+    "HeavyOFUL": {"width_scale": 1e-5, "clip_scale": 0.01},
+    "HvtUCB": {"width_scale": 1e-7, "clip_scale": 0.01},
+    "ClippedUCB": {"width": 0.1, "clip": 1.0, "growth": 0.0, "ridge": 10.0},
+}
 """The values of least cost in the tuning experiments; a test holds them to those tables."""
 
 
@@ -169,4 +184,6 @@ def _published(law: Law) -> Experiment:
 
 
 TUNING = tuple(_tuning(law) for law in LAWS)
-EXPERIMENTS: tuple[Experiment, ...] = TUNING
+BOARDS = tuple(_board(law) for law in (*LAWS, RARE))
+PUBLISHED = tuple(_published(law) for law in (*LAWS, RARE))
+EXPERIMENTS = (*TUNING, *BOARDS, *PUBLISHED)

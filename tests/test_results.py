@@ -552,13 +552,14 @@ def test_ledgers_that_agree_are_no_difference_and_ledgers_that_differ_are(
     assert differences(data, committed) == ["claims.json differs", "tiny.runs.csv differs"]
 
 
-def test_maps_that_differ_are_a_difference(data: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("table", ["map.csv", "leaderboard.csv"])
+def test_tables_that_differ_are_a_difference(data: Path, tmp_path: Path, table: str) -> None:
     committed = tmp_path / "committed"
     shutil.copytree(data, committed)
-    (data / "map.csv").write_text("a\n")
+    (data / table).write_text("a\n")
     assert differences(data, committed) == []
-    (committed / "map.csv").write_text("b\n")
-    assert differences(data, committed) == ["map.csv differs"]
+    (committed / table).write_text("b\n")
+    assert differences(data, committed) == [f"{table} differs"]
 
 
 def test_a_ledger_on_one_side_only_is_no_difference(data: Path, tmp_path: Path) -> None:

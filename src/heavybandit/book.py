@@ -30,6 +30,7 @@ ROOT = Path(__file__).parents[2]
 MODULES = {  # module → what it is called in the contents; each gets a page of the API
     "paper": "The paper transcribed",
     "theory": "Closed forms",
+    "later": "Later algorithms",
     "noise": "Noises",
     "instances": "Worlds",
     "simulate": "Simulation",

@@ -425,11 +425,12 @@ def _tables(
 def differences(made: str | Path, committed: str | Path) -> list[str]:
     """Which result files and ledgers of two folders differ; versions in sidecars are not compared.
 
-    The ledger and the map count only if both folders have them: notebooks make these, not sweeps.
+    The ledger, the map and the leaderboard count only if both folders have them: notebooks make
+    these, not sweeps.
     """
     found = []
     ours, theirs = Path(made), Path(committed)
-    for name in ("claims.json", "map.csv"):
+    for name in ("claims.json", "map.csv", "leaderboard.csv"):
         both = [folder / name for folder in (ours, theirs)]
         if all(path.exists() for path in both) and both[0].read_bytes() != both[1].read_bytes():
             found.append(f"{name} differs")

@@ -635,6 +635,27 @@ def test_clipped_ucb_comes_to_the_median_of_the_noise_and_clips_its_tail() -> No
         assert clips_of(policy) / T == pytest.approx(share, abs=0.006)
 
 
+@pytest.mark.parametrize(("rate", "lost"), [(0.05, True), (0.4, False)])
+def test_clipped_ucb_loses_what_is_paid_seldom(rate: float, lost: bool) -> None:
+    """1 in a share `rate` of the rounds, else 0: the limit that its docstring states."""
+    n = 5_000
+    policy = hb.ClippedUCB(n, 1, 1)
+    paid = np.where(np.random.default_rng(1).random(n) < rate, 1.0, 0.0)
+    zeros = np.zeros(n)
+    policy.play_block(
+        np.ones((n, 1, 1)),
+        zeros[:, None],
+        zeros,
+        paid,
+        0.0,
+        0.0,
+        np.empty(n),
+        np.empty(n, dtype=np.int64),
+    )
+    theta = policy._state.theta[0, 0]
+    assert theta < 0.01 * rate if lost else theta == pytest.approx(paid.mean(), rel=0.01)
+
+
 def test_growth_lets_the_clipping_end() -> None:
     world = hb.section6("student-t", n_arms=5, dim=3)
     counts = [

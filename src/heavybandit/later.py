@@ -317,7 +317,8 @@ class ClippedUCB(Policy):
     estimate of the median of |r − xᵀθ̂|, which starts at 1, is multiplied by exp(½/√t) after a
     larger residual and divided by it after a smaller one. With growth = 0 the estimate is off for
     ever if the noise is skewed; with growth > 0 that goes away, and so, in the end, does the
-    clipping.
+    clipping. Not for payoffs that are mostly one value and seldom another, like clicks: what is
+    seldom looks like an outlier, is clipped away, and s sinks towards 0.
     """
 
     def __init__(

@@ -16,9 +16,13 @@ import heavybandit as hb
 
 PAPER = ("SupBMM", "SupBTC", "FlatBMM", "FlatBTC", "MoM", "CRT", "MENU", "TOFU")
 CONTROLS = ("Uniform", "GreedyRidge", "LinUCB", "Blind")
-CLASSES = {f"hb.{name}": getattr(hb, name) for name in PAPER + CONTROLS} | {
-    f"paper.{name}": getattr(hb.paper, name) for name in PAPER
-}
+LATER = ("HeavyOFUL", "HvtUCB", "ClippedUCB")
+CLASSES = (
+    {f"hb.{name}": getattr(hb, name) for name in PAPER + CONTROLS + LATER}
+    | {f"paper.{name}": getattr(hb.paper, name) for name in PAPER}
+    | {f"later.{name}": getattr(hb.later, name) for name in LATER}
+)
+KNOW_NO_MOMENT = (*CONTROLS, "ClippedUCB")
 every_class = pytest.mark.parametrize("name", CLASSES)
 K, D = 4, 3
 REFUSED = (ValueError, TypeError, RuntimeError)
@@ -60,6 +64,12 @@ BAD_ARGUMENTS: dict[str, list[Any]] = {
     "explore": ["boldly", "", None, 1, ["first"]],
     "constants": ["magic", "", None, 1],
     "alpha": [-1, -2, math.inf, math.nan, "wide"],
+    "clips": [1, 0, None, "yes"],
+    "clip_scale": [0, -1, math.inf, math.nan, "1", None, True],
+    "clip": [0, -1, math.inf, math.nan, "2", None],
+    "width": [0, -1, math.inf, math.nan, None],
+    "growth": [-0.1, 1.1, math.inf, math.nan, "1", None],
+    "ridge": [0, -1, math.inf, math.nan, None],
 }
 
 
@@ -105,6 +115,12 @@ def test_the_extremes_of_what_is_allowed_are_allowed(name: str) -> None:
         "dim": [1, np.uint8(2)],
         "seed": [0, 2**200, np.int64(3)],
         "alpha": [-0.999, 0, None],
+        "clips": [True, np.False_],
+        "clip_scale": [1e-9, 1e9, 1],
+        "clip": [1e-9, 1e9],
+        "width": [1e-9, 1e9],
+        "growth": [0, 1, 0.5],
+        "ridge": [1e-9, 1e9],
     }
     for argument in extremes.keys() & accepted.keys():
         for value in extremes[argument]:
@@ -117,7 +133,7 @@ def test_the_extremes_of_what_is_allowed_are_allowed(name: str) -> None:
 @every_class
 def test_the_moment_bound_of_a_policy_of_the_paper_must_be_given(name: str) -> None:
     if "v" not in inspect.signature(CLASSES[name]).parameters:
-        assert name.removeprefix("hb.") in CONTROLS
+        assert name.split(".")[1] in KNOW_NO_MOMENT
         return
     with pytest.raises(TypeError, match=r"^v must be given"):
         CLASSES[name](5000, K, D)
@@ -127,7 +143,7 @@ def test_the_moment_bound_of_a_policy_of_the_paper_must_be_given(name: str) -> N
 def test_a_horizon_too_short_for_one_round_is_refused(name: str) -> None:
     """And one play more is enough. Below 3 the logarithms of the paper lose their sense."""
     shortest = 1
-    if name.split(".")[1] not in CONTROLS:
+    if name.split(".")[1] not in KNOW_NO_MOMENT:
         shortest = next(T for T in range(3, 6000) if fits(name, T))
     with pytest.raises(ValueError, match=rf"^horizon must .*got {shortest - 1}\b"):
         build(name, horizon=shortest - 1)

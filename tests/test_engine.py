@@ -32,13 +32,15 @@ from heavybandit.policy import CONTEXT_STREAM, NOISE_STREAM, TIE, stream
 
 PAPER = ("SupBMM", "SupBTC", "FlatBMM", "FlatBTC", "MoM", "CRT", "MENU", "TOFU")
 CONTROLS = ("Uniform", "GreedyRidge", "LinUCB", "Blind")
+LATER = ("HeavyOFUL", "HvtUCB", "ClippedUCB")
+KNOW_A_MOMENT = (*PAPER, "HeavyOFUL", "HvtUCB")
 SEVERAL_PLAYS = ("SupBMM", "FlatBMM", "MENU", "MoM")
 
 
 def build(name: str, n_arms: int, dim: int, *, long: bool = True, **more: Any) -> Any:
     """A policy with narrow widths, so that it does something in a short run."""
     horizon = (40_000 if long else 2_500) if name in SEVERAL_PLAYS else (600 if long else 100)
-    if name in PAPER:
+    if name in KNOW_A_MOMENT:
         more = {"v": 1.0, "width_scale": 0.1 if name == "SupBMM" else 0.02, **more}
     if name in ("FlatBMM", "MENU") and not long:
         horizon, more["constants"] = 600, "circulated"
@@ -796,8 +798,8 @@ def fingerprints() -> dict[str, str]:
     digests = {}
     for place, world in WORLDS.items():
         eps = 0.5 if place == "symmetric-pareto" else 1.0
-        for name in PAPER + CONTROLS:
-            more = {"eps": eps} if name in PAPER else {}
+        for name in PAPER + CONTROLS + LATER:
+            more = {"eps": eps} if name in KNOW_A_MOMENT else {}
             policy = build(name, world.n_arms, world.dim, long=False, seed=1, **more)
             run = hb.simulate(policy, world, seed=2, keep_arms=True)
             digest = hashlib.sha256(run.arms.tobytes() + run.curve.tobytes())
@@ -823,12 +825,12 @@ def test_another_process_comes_to_the_same_bytes(switch: str) -> None:
 
 
 def test_fingerprints_tell_runs_apart() -> None:
-    """All 48 differ but those of policies that choose alike for so short a time."""
-    assert len(fingerprints()) == 48
-    assert len(set(fingerprints().values())) > 25
+    """All 60 differ but those of policies that choose alike for so short a time."""
+    assert len(fingerprints()) == 60
+    assert len(set(fingerprints().values())) > 37
 
 
-@pytest.mark.parametrize("name", PAPER + CONTROLS)
+@pytest.mark.parametrize("name", PAPER + CONTROLS + LATER)
 def test_the_same_seed_is_the_same_run_and_another_seed_another(name: str) -> None:
     world = hb.section6("student-t", n_arms=6, dim=4)
     first, again, other = (
@@ -848,6 +850,9 @@ BLOCKWISE: dict[str, dict[str, Any]] = {
     "TOFU": {},
     "MENU": {},
     "Uniform": {},
+    "HeavyOFUL": {"clip_scale": 0.003},
+    "HvtUCB": {"clip_scale": 0.003},
+    "ClippedUCB": {},
 }
 
 
@@ -897,7 +902,7 @@ class Rounds:
         return mean + draws
 
 
-@pytest.mark.parametrize("name", PAPER + CONTROLS)
+@pytest.mark.parametrize("name", PAPER + CONTROLS + LATER)
 def test_round_by_round_is_the_same_as_in_blocks(name: str) -> None:
     world = hb.section6("student-t", n_arms=6, dim=4)
     run = hb.simulate(build(name, 6, 4, seed=1), world, seed=7, keep_arms=True)
@@ -916,11 +921,11 @@ def test_round_by_round_is_the_same_as_in_blocks(name: str) -> None:
 
 
 @pytest.mark.parametrize("eps", [1.0, 0.5])
-@pytest.mark.parametrize("name", PAPER + CONTROLS)
+@pytest.mark.parametrize("name", PAPER + CONTROLS + LATER)
 def test_a_policy_pickled_in_the_middle_of_a_round_goes_on_as_before(name: str, eps: float) -> None:
     noise = StudentT(3.0) if eps == 1 else SymmetricPareto(1.6, 0.3)
     world = hb.section6(noise, n_arms=6, dim=4)
-    more = {"eps": eps} if name in PAPER else {}
+    more = {"eps": eps} if name in KNOW_A_MOMENT else {}
     if name in ("SupBMM", "SupBTC"):
         more |= {"explore": "random"}
     policy = build(name, 6, 4, seed=2, **more)
@@ -945,7 +950,7 @@ def test_a_policy_pickled_in_the_middle_of_a_round_goes_on_as_before(name: str, 
     assert len(set(arms)) > 1
 
 
-@pytest.mark.parametrize("name", PAPER + CONTROLS)
+@pytest.mark.parametrize("name", PAPER + CONTROLS + LATER)
 def test_asking_again_changes_nothing(name: str) -> None:
     world = hb.section6("student-t", n_arms=6, dim=4)
     more = {"explore": "random"} if name in ("SupBMM", "SupBTC") else {}

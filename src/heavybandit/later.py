@@ -11,19 +11,22 @@
 
 **Where the formulas come from, and what could not be confirmed.** Neither paper's text was at hand.
 HEAVY-OFUL's follow public code that is apparently its authors' (jyhuang78/Heavy-LSVI-UCB,
-`heavy_play_many_paths.py`): σ_t, c₀, c₁, τ_t, κ, β_t and the loss stand there. From memory only:
-λ = d, and that the minimum is over ‖θ‖ ≤ 1 (the code has λ = d/100 and θᵀθ ≤ 1.1). Hvt-UCB's σ_t,
-V_t, w_t, τ_t and its update were found in a third-party note, and the form of β_t in a descendant
-of it with other constants (409 for 107, α = 8 for 4); α = 4, the 107 and λ = d are from memory, and
-θ̂_1 = 0 and β_0 = √(6λ) are chosen. Its κ is here d ln(1 + T/(ασ_min²λd)), what the determinant of
-V_T gives; a version with a further 4 in the denominator was seen too, and makes β 7 % smaller. Both
-leave τ_t undefined for a context of 0, which teaches nothing.
+`heavy_play_many_paths.py`): σ_t, c₀, c₁, τ_t, κ, β_t, β_0 = √λ and the loss stand there. From
+memory only: λ = d, and that the minimum is over ‖θ‖ ≤ 1 (the code has λ = d/100 and θᵀθ ≤ 1.1).
+Hvt-UCB's σ_t, V_t, w_t, τ_t and its update were found in a third-party note; the forms of τ₀ and
+β_t, and λ = d, in an account of a descendant of it with other constants (409 for 107, α = 8 for 4).
+α = 4 and the 107 are from memory, and θ̂_1 = 0 and β_0 = √(6λ) are chosen. Its κ is here
+d ln(1 + T/(ασ_min²λd)), what the determinant of V_T gives; from memory there is a further 4 in the
+denominator, which would make β 6.5 % smaller at T = 5,000, d = 10. Both leave τ_t undefined for a
+context of 0: here such a round is not learnt from.
 
-`constants="circulated"` runs HEAVY-OFUL with the constants of that code: λ = d/100, β/10,000 and
-the larger ball, but not started at θ*, as it is there. No public code of Hvt-UCB was found, so it
-has no such reading. Two more knobs are ours: `clips=False` never clips, which leaves a ridge
-regression with the same weights, regularisation and width; `clip_scale` multiplies the threshold
-τ_t. `width_scale` multiplies β wherever it stands, in Hvt-UCB's σ_t too.
+`constants="circulated"` runs HEAVY-OFUL with the constants of that code: λ = d/100, β/10,000 (but
+β_0 = √λ, as there) and the larger ball, but not started at θ*, as it is there. No public code of
+Hvt-UCB was found, so it has no such reading. Two more knobs are ours: `clips=False` never clips,
+which leaves HEAVY-OFUL a ridge regression in the ball with the same weights, regularisation and
+width, and Hvt-UCB the same step without the clip (no ridge regression: its step is α times as long
+as that); `clip_scale` multiplies the threshold τ_t. `width_scale` multiplies β wherever it stands,
+in Hvt-UCB's σ_t too.
 
 ν is v^{1/(1+ε)}, with v a bound on the central 1+ε moment. ‖x‖ and ‖θ*‖ are at most 1.
 """
@@ -56,30 +59,29 @@ def huber_regression(
 ) -> Floats:
     """argmin over ‖θ‖ ≤ radius of ½ridge‖θ‖² + Σ huber_{τ_s}((y_s − x_sᵀθ)/σ_s).
 
-    Newton's method from θ = 0 for the free minimum; if that lies outside, the multiplier μ of the
-    constraint adds to the ridge, and is found by bisection.
+    Newton's method from θ = 0 for the free minimum, each step halved while it overshoots; if that
+    minimum lies outside, the multiplier μ of the constraint adds to the ridge, and is found by
+    bisection.
     """
+
+    def gradient(theta: Floats, lam: float) -> Floats:
+        z = (y - V @ theta) / sigma
+        return np.asarray(lam * theta - V.T @ (clip(z, tau) / sigma))
 
     def free_minimum(lam: float) -> Floats:
         theta = np.zeros(V.shape[1])
         for _ in range(200):
-            z = (y - V @ theta) / sigma
-            gradient = lam * theta - V.T @ (clip(z, tau) / sigma)
-            unclipped = (np.abs(z) <= tau) / sigma**2
+            unclipped = (np.abs(y - V @ theta) / sigma <= tau) / sigma**2
             hessian = lam * np.eye(V.shape[1]) + (V.T * unclipped) @ V
-            step = np.linalg.solve(hessian, gradient)
+            step = np.linalg.solve(hessian, gradient(theta, lam))
+            falls = step @ gradient(theta, lam)
             size = 1.0
-            while size > 1e-12 and loss(theta - size * step, lam) > loss(theta, lam):
-                size /= 2
+            while size > 1e-12 and step @ gradient(theta - size * step, lam) < -1e-6 * falls:
+                size /= 2  # the loss, which is convex, rises again before the end of the step
             theta = theta - size * step
             if np.linalg.norm(step) <= 1e-13 * (1 + np.linalg.norm(theta)):
                 break
         return theta
-
-    def loss(theta: Floats, lam: float) -> float:
-        z = np.abs(y - V @ theta) / sigma
-        inside = np.minimum(z, tau)
-        return float(lam / 2 * theta @ theta + (inside * z - inside**2 / 2).sum())
 
     theta = free_minimum(ridge)
     if np.linalg.norm(theta) <= radius:
@@ -162,7 +164,7 @@ class _Huber(HeavyTailedPolicy):
 
     def _tau(self, tau_0: float, w: float) -> float:
         """τ_t = τ₀ (√(1+w²)/w) t^e, times `clip_scale`; infinite where nothing is clipped."""
-        if not self.clips or w == 0:
+        if not self.clips:
             return math.inf
         return self.clip_scale * tau_0 * math.sqrt(1 + w**2) / w * self.round**self._e
 
@@ -214,7 +216,7 @@ class HeavyOFUL(_Huber):
         return d * math.log(1 + T / (d * self._lam * self._sigma_min**2))
 
     def _beta(self, t: int) -> float:
-        """β_t = 3√λ + 24 t^e √(2κ)(ln 3T)^e Λ^{ε/(1+ε)}, and β_0 = √λ; divided if circulated."""
+        """β_t = 3√λ + 24 t^e √(2κ)(ln 3T)^e Λ^{ε/(1+ε)}, divided if circulated; β_0 = √λ."""
         if t == 0:
             return math.sqrt(self._lam)
         log_part = math.log(3 * self.horizon) ** self._e
@@ -230,6 +232,8 @@ class HeavyOFUL(_Huber):
     def _learn(self, x: Floats, payoffs: Floats) -> None:
         kappa, Lambda = self._kappa(), self._Lambda
         n = math.sqrt(x @ np.linalg.inv(self._H) @ x)
+        if n == 0:
+            return
         c_0 = 1 / math.sqrt(23 * Lambda)
         c_1 = math.log(3 * self.horizon) ** (2 * self._e) / (48 * Lambda ** (2 / (1 + self.eps)))
         sigma = max(self._nu, self._sigma_min, n / c_0, math.sqrt(n) / (2 * c_1 * kappa) ** 0.25)
@@ -293,6 +297,8 @@ class HvtUCB(_Huber):
     def _learn(self, x: Floats, payoffs: Floats) -> None:
         t, alpha, tau_0 = self.round, self._alpha, self._tau_0(self._kappa())
         n = math.sqrt(x @ np.linalg.inv(self._V) @ x)
+        if n == 0:
+            return
         reach = math.sqrt(2 * self._beta(t - 1) / (tau_0 * math.sqrt(alpha) * t**self._e))
         sigma = max(self._nu, self._sigma_min, reach * n)
         tau = self._tau(tau_0, n / (sigma * math.sqrt(alpha)))
@@ -307,10 +313,12 @@ class ClippedUCB(Policy):
     """Ridge regression on clipped residuals, with widths in units of the noise that it measures.
 
     Plays argmax xᵀθ̂ + width·s·√(xᵀA⁻¹x), A = ridge·I + Σxxᵀ. A payoff r enters as
-    xᵀθ̂ + e, where e is the residual r − xᵀθ̂ clipped at ±clip·s·t^growth. s follows the median of
-    |r − xᵀθ̂|, times 1.4826: it is multiplied by exp(½/√t) after a larger residual and divided by it
-    after a smaller one. With growth = 0 the estimate is off for ever if the noise is skewed; with
-    growth > 0 that goes away, and so, in the end, does the clipping.
+    xᵀθ̂ + e, where e is the residual r − xᵀθ̂ clipped at ±clip·s·t^growth. s is 1.4826 times an
+    estimate of the median of |r − xᵀθ̂|, which starts at 1, is multiplied by exp(½/√t) after a
+    larger residual and divided by it after a smaller one. With growth = 0 the estimate is off for
+    ever if the noise is skewed; with growth > 0 that goes away, and so, in the end, does the
+    clipping. Not for payoffs that are mostly one value and seldom another, like clicks: what is
+    seldom looks like an outlier, is clipped away, and s sinks towards 0.
     """
 
     def __init__(

@@ -231,8 +231,8 @@ class HeavyTailedPolicy(Policy):
     """A policy whose widths are built from a moment bound, as all of the paper's are.
 
     eps          ε in (0, 1]: the payoffs have 1+ε moments
-    v            a bound on that moment: the central one for SupBMM, FlatBMM, MoM and MENU, the raw
-                 one for SupBTC, FlatBTC, CRT and TOFU
+    v            a bound on that moment: the central one for SupBMM, FlatBMM, MoM, MENU, HeavyOFUL
+                 and HvtUCB, the raw one for SupBTC, FlatBTC, CRT and TOFU
     delta        δ in (0, 1): the guarantees hold with probability 1 − δ
     width_scale  multiplies every half-width; 1 is the theory
     """

@@ -55,6 +55,7 @@ SCALE_NOW, WIDTH_UNITS, CLIP_UNITS, CLIP_GROWTH = range(4)
 
 SPARE = 1e-9  # which side of a threshold a round is on is settled with this much to spare
 OUTSIDE = LOOK_AT  # column of `stage`: HEAVY-OFUL's rounds that are clipped, and so not in `gram`
+MOST_PASSES = 100  # through the suspects in a fit
 SIDE = 2  # where a suspect keeps its side, counted from d; before it, r/σ and τ
 
 
@@ -74,18 +75,20 @@ def later_learn(state, x, payoff, beta):
 @compiled
 def threshold(num, w, t):
     """τ_t = τ₀ (√(1+w²)/w) t^e, times the clip scale."""
-    if w == 0.0:
-        return math.inf
     return num[CONST + CLIP] * math.sqrt(1.0 + w * w) / w * math.pow(t, num[GROWTH])
 
 
 @compiled
 def norm(x):
-    """‖x‖₂."""
-    total = 0.0
+    """‖x‖₂, even where its square would overflow."""
+    most, total = 0.0, 0.0
     for i in range(x.size):
-        total += x[i] * x[i]
-    return math.sqrt(total)
+        most = max(most, abs(x[i]))
+    if most == 0.0:
+        return 0.0
+    for i in range(x.size):
+        total += (x[i] / most) * (x[i] / most)
+    return most * math.sqrt(total)
 
 
 @compiled
@@ -94,6 +97,8 @@ def heavy_oful_learn(state, x, payoff):
     num, scaled = state.num, state.vector[U]
     d = x.size
     n = math.sqrt(solve(state.A_inv[0], x, state.vector[SOLVED]))
+    if n == 0.0:  # it teaches nothing, and 0 times a payoff that overflows would be no number
+        return
     sigma = max(num[CONST + LEAST], n * num[CONST + INV_C_0], math.sqrt(n) * num[CONST + FOURTH])
     tau = threshold(num, n / sigma, float(state.clock[ROUND]))
     for i in range(d):
@@ -169,57 +174,81 @@ def count_in(state, suspect, sign):
 
 @compiled
 def fit(state, radius):
-    """θ̂ ← the minimum over the ball; the suspects' sides are those of the last one."""
-    theta, best, tried = state.theta[0], state.vector[THETA_NOW], state.vector[Z_SUM]
+    """θ̂ ← the minimum over the ball, starting from the last one; returns how many passes it took.
+
+    A pass minimises the quadratic that agrees with the loss around θ̂ (it is in `gram` and `total`,
+    by the suspects' sides) and goes there, or only part of the way if the loss, which is convex,
+    rises again before: then a half, a quarter, and so on, up to where it still falls. That is at
+    least half of what the way could bring, so θ̂ converges from anywhere; once the sides are right,
+    the next pass is exact. One to three passes are the rule. If a residual stands at its threshold
+    in the minimum itself, rounding may leave its side undecided: then θ̂ has arrived, and the passes
+    end because it no longer moves.
+    """
+    theta, best = state.theta[0], state.vector[THETA_NOW]
     suspects, m, d = state.suspects[0], state.stage[0, N_SUSPECTS], state.theta.shape[1]
-    for _ in range(100):
+    for passes in range(MOST_PASSES):
         if state.stage[0, OUTSIDE] == 0:  # all rounds are in the matrix, whose inverse is known
             solve(state.A_inv[0], state.total[0], best)
         else:
             free_minimum(state.gram[0], state.total[0], 0.0, best, state.square[1])
         if norm(best) > radius:
             minimum_in_ball(state.gram[0], state.total[0], radius, best, state.square)
-        turned = 0
+        same, way = True, 0.0
         for k in range(m):
-            turned += 1 if side_at(suspects[k], best) != suspects[k, d + SIDE] else 0
-        share, before = 1.0, loss(state, theta)
+            if side_at(suspects[k], best) != suspects[k, d + SIDE]:
+                same = False
         for i in range(d):
-            tried[i] = best[i]
-        while turned > 0 and share > 1e-9 and loss(state, tried) > before:
-            share *= 0.5
-            for i in range(d):
-                tried[i] = theta[i] + share * (best[i] - theta[i])
+            way = max(way, abs(best[i] - theta[i]))
+        share = 1.0
+        if not same and way > 1e-14 * radius:
+            limit = -1e-6 * slope(state, theta, best, 0.0)
+            while share > 1e-9 and slope(state, theta, best, share) > limit:
+                share *= 0.5
         for i in range(d):
-            theta[i] = tried[i]
-        if turned == 0:
-            return
-        for k in range(m):
-            side = side_at(suspects[k], theta)
-            if side != suspects[k, d + SIDE]:
-                count_in(state, suspects[k], -1.0)
-                suspects[k, d + SIDE] = side
-                count_in(state, suspects[k], 1.0)
+            theta[i] = best[i] if share == 1.0 else theta[i] + share * (best[i] - theta[i])
+        if same:
+            return passes + 1
+        take_sides(state)
+        if way <= 1e-14 * radius:
+            return passes + 1
+    return MOST_PASSES
 
 
 @compiled
-def loss(state, theta):
-    """What is minimised, up to a constant that depends on the suspects' sides.
+def take_sides(state):
+    """Put every suspect on the side where it is at θ̂."""
+    suspects, d = state.suspects[0], state.theta.shape[1]
+    for k in range(state.stage[0, N_SUSPECTS]):
+        side = side_at(suspects[k], state.theta[0])
+        if side != suspects[k, d + SIDE]:
+            count_in(state, suspects[k], -1.0)
+            suspects[k, d + SIDE] = side
+            count_in(state, suspects[k], 1.0)
 
-    The quadratic of the sides, and for who is on another side at θ what its loss really is.
+
+@compiled
+def slope(state, theta, best, share):
+    """The derivative of the loss along best − θ, at this share of the way.
+
+    That of the quadratic, and for who is on another side there what its own really is. The loss
+    itself would be known less well: large payoffs leave few digits for what changes.
     """
     gram, total, suspects = state.gram[0], state.total[0], state.suspects[0]
     d = theta.size
     value = 0.0
     for i in range(d):
-        row = 0.0
+        row = -total[i]
         for j in range(d):
-            row += gram[i, j] * theta[j]
-        value += theta[i] * (0.5 * row - total[i])
+            row += gram[i, j] * (theta[j] + share * (best[j] - theta[j]))
+        value += row * (best[i] - theta[i])
     for k in range(state.stage[0, N_SUSPECTS]):
-        z, tau, side = residual(suspects[k], theta), suspects[k, d + 1], suspects[k, d + SIDE]
-        if side_at(suspects[k], theta) != side:
-            truly = 0.5 * z * z if abs(z) <= tau else tau * abs(z) - 0.5 * tau * tau
-            value += truly - (0.5 * z * z if side == 0.0 else side * tau * z - 0.5 * tau * tau)
+        z, along = suspects[k, d], 0.0
+        tau, side = suspects[k, d + 1], suspects[k, d + SIDE]
+        for i in range(d):
+            along += suspects[k, i] * (best[i] - theta[i])
+            z -= suspects[k, i] * (theta[i] + share * (best[i] - theta[i]))
+        assumed = z if side == 0.0 else side * tau
+        value -= (min(max(z, -tau), tau) - assumed) * along
     return value
 
 
@@ -252,11 +281,15 @@ def minimum_in_ball(M, c, radius, theta, square):
 
     It is (M + μI)⁻¹c with the μ > 0 that gives it the length radius. 1/‖θ(μ)‖ is nearly linear in
     μ, so Newton's method on it takes few steps; a step that leaves the bracket is replaced by
-    halving it.
+    halving it. ‖c‖/(μ + tr M) ≤ ‖θ(μ)‖ ≤ ‖c‖/μ is the bracket, which payoffs of any size need.
     """
     L, helper = square[1], square[2]
     d = theta.size
-    low, high, mu = 0.0, math.inf, 0.0
+    high, trace = norm(c) / radius, 0.0
+    for i in range(d):
+        trace += M[i, i]
+    low = max(0.0, high - trace)
+    mu = low
     for _ in range(200):
         free_minimum(M, c, mu, theta, L)
         length = norm(theta)
@@ -274,7 +307,7 @@ def minimum_in_ball(M, c, radius, theta, square):
             falls += theta[i] * helper[0, i]
         step = mu + (length / radius - 1.0) * (length * length) / falls
         if not low < step < high:
-            step = 0.5 * (low + high) if high < math.inf else 2.0 * low + 1.0
+            step = 0.5 * (low + high)
         if step == mu:
             return
         mu = step
@@ -286,6 +319,8 @@ def hvt_ucb_learn(state, x, payoff, beta):
     num, theta, scaled = state.num, state.theta[0], state.vector[U]
     d, t = x.size, float(state.clock[ROUND])
     n = math.sqrt(solve(state.A_inv[0], x, state.vector[SOLVED]))
+    if n == 0.0:  # as in HEAVY-OFUL
+        return
     root_alpha = num[CONST + ROOT_ALPHA]
     reach = math.sqrt(2.0 * beta / (num[CONST + TAU_0] * root_alpha * math.pow(t, num[GROWTH])))
     sigma = max(num[CONST + LEAST], reach * n)

@@ -30,8 +30,10 @@ from .state import (
     HEAVY_OFUL,
     KIND,
     LOOK_AT,
+    LOOK_AT_SIZE,
     MOST_SUSPECTS,
     N_SUSPECTS,
+    PULL,
     ROUND,
     SIZE,
     SOLVED,
@@ -54,7 +56,8 @@ ROOT_ALPHA = 4  # Hvt-UCB: √α
 SCALE_NOW, WIDTH_UNITS, CLIP_UNITS, CLIP_GROWTH = range(4)
 
 SPARE = 1e-9  # which side of a threshold a round is on is settled with this much to spare
-OUTSIDE = LOOK_AT  # column of `stage`: HEAVY-OFUL's rounds that are clipped, and so not in `gram`
+# Columns of `stage`: HEAVY-OFUL's rounds that are clipped now, and those that always will be.
+OUTSIDE, SURELY_OUTSIDE = LOOK_AT, LOOK_AT_SIZE
 MOST_PASSES = 100  # through the suspects in a fit
 SIDE = 2  # where a suspect keeps its side, counted from d; before it, r/σ and τ
 
@@ -109,10 +112,12 @@ def heavy_oful_learn(state, x, payoff):
     if most <= tau * (1.0 - SPARE):
         add_outer(state.gram[0], state.gram_lost[0], scaled)
         add_payoff(state.total[0], scaled, payoff / sigma)
+        count_in(state, scaled, payoff / sigma, True)
     elif least > tau * (1.0 + SPARE):
         add_payoff(state.total[0], scaled, math.copysign(tau, payoff))
-        state.stage[0, OUTSIDE] += 1
+        count_in(state, scaled, math.copysign(tau, payoff), False)
         state.counts[TOTAL, TRUNCATED] += 1
+        state.stage[0, SURELY_OUTSIDE] += 1
     else:
         new_suspect(state, scaled, payoff / sigma, tau)
     fit(state, num[CONST + RADIUS])
@@ -132,7 +137,7 @@ def new_suspect(state, scaled, payoff, tau):
     newcomer[d] = payoff
     newcomer[d + 1] = tau
     newcomer[d + SIDE] = side_at(newcomer, state.theta[0])
-    count_in(state, newcomer, 1.0)
+    count_suspect_in(state, newcomer)
     state.stage[0, N_SUSPECTS] = k + 1
     state.counts[TOTAL, SUSPECTS] = k + 1
     state.counts[TOTAL, MOST_SUSPECTS] = k + 1
@@ -158,41 +163,48 @@ def side_at(suspect, theta):
 
 
 @compiled
-def count_in(state, suspect, sign):
-    """Put what a suspect on its side adds to the quadratic into it, or take it out (sign −1)."""
-    gram, total, d = state.gram[0], state.total[0], state.total.shape[1]
+def count_in(state, scaled, pull, inside):
+    """Add a round to the quadratic that agrees with the loss around θ̂, ½θᵀMθ − cᵀθ."""
+    M, c = state.whiten[0], state.vector[PULL]
+    for i in range(c.size):
+        c[i] += pull * scaled[i]
+        if inside:
+            for j in range(c.size):
+                M[i, j] += scaled[i] * scaled[j]
+    if not inside:
+        state.stage[0, OUTSIDE] += 1
+
+
+@compiled
+def count_suspect_in(state, suspect):
+    """The same for a suspect, by its side."""
+    d = state.theta.shape[1]
     side = suspect[d + SIDE]
     pull = suspect[d] if side == 0.0 else side * suspect[d + 1]
-    for i in range(d):
-        total[i] += sign * pull * suspect[i]
-        if side == 0.0:
-            for j in range(d):
-                gram[i, j] += sign * (suspect[i] * suspect[j])
-    if side != 0.0:
-        state.stage[0, OUTSIDE] += int(sign)
+    count_in(state, suspect[:d], pull, side == 0.0)
 
 
 @compiled
 def fit(state, radius):
     """θ̂ ← the minimum over the ball, starting from the last one; returns how many passes it took.
 
-    A pass minimises the quadratic that agrees with the loss around θ̂ (it is in `gram` and `total`,
-    by the suspects' sides) and goes there, or only part of the way if the loss, which is convex,
-    rises again before: then a half, a quarter, and so on, up to where it still falls. That is at
-    least half of what the way could bring, so θ̂ converges from anywhere; once the sides are right,
-    the next pass is exact. One to three passes are the rule. If a residual stands at its threshold
-    in the minimum itself, rounding may leave its side undecided: then θ̂ has arrived, and the passes
-    end because it no longer moves.
+    A pass minimises the quadratic that agrees with the loss around θ̂ (`count_in` and `take_sides`
+    keep it, by the suspects' sides) and goes there, or only part of the way if the loss, which is
+    convex, rises again before: then a half, a quarter, and so on, up to where it still falls. That
+    is at least half of what the way could bring, so θ̂ converges from anywhere; once the sides are
+    right, the next pass is exact. One to three passes are the rule. If a residual stands at its
+    threshold in the minimum itself, rounding may leave its side undecided: then θ̂ has arrived, and
+    the passes end because it no longer moves.
     """
-    theta, best = state.theta[0], state.vector[THETA_NOW]
+    theta, best, M, c = state.theta[0], state.vector[THETA_NOW], state.whiten[0], state.vector[PULL]
     suspects, m, d = state.suspects[0], state.stage[0, N_SUSPECTS], state.theta.shape[1]
     for passes in range(MOST_PASSES):
-        if state.stage[0, OUTSIDE] == 0:  # all rounds are in the matrix, whose inverse is known
-            solve(state.A_inv[0], state.total[0], best)
+        if m == 0 and state.stage[0, OUTSIDE] == 0:  # the inverse of M is at hand
+            solve(state.A_inv[0], c, best)
         else:
-            free_minimum(state.gram[0], state.total[0], 0.0, best, state.square[1])
+            free_minimum(M, c, 0.0, best, state.square[1])
         if norm(best) > radius:
-            minimum_in_ball(state.gram[0], state.total[0], radius, best, state.square)
+            minimum_in_ball(M, c, radius, best, state.square)
         same, way = True, 0.0
         for k in range(m):
             if side_at(suspects[k], best) != suspects[k, d + SIDE]:
@@ -216,14 +228,19 @@ def fit(state, radius):
 
 @compiled
 def take_sides(state):
-    """Put every suspect on the side where it is at θ̂."""
+    """Put every suspect on the side where it is at θ̂, and make the quadratic anew.
+
+    Anew, since taking a large term out of a sum leaves its rounding behind.
+    """
     suspects, d = state.suspects[0], state.theta.shape[1]
+    for i in range(d):
+        state.vector[PULL, i] = state.total[0, i]
+        for j in range(d):
+            state.whiten[0, i, j] = state.gram[0, i, j]
+    state.stage[0, OUTSIDE] = state.stage[0, SURELY_OUTSIDE]
     for k in range(state.stage[0, N_SUSPECTS]):
-        side = side_at(suspects[k], state.theta[0])
-        if side != suspects[k, d + SIDE]:
-            count_in(state, suspects[k], -1.0)
-            suspects[k, d + SIDE] = side
-            count_in(state, suspects[k], 1.0)
+        suspects[k, d + SIDE] = side_at(suspects[k], state.theta[0])
+        count_suspect_in(state, suspects[k])
 
 
 @compiled
@@ -233,13 +250,13 @@ def slope(state, theta, best, share):
     That of the quadratic, and for who is on another side there what its own really is. The loss
     itself would be known less well: large payoffs leave few digits for what changes.
     """
-    gram, total, suspects = state.gram[0], state.total[0], state.suspects[0]
+    M, c, suspects = state.whiten[0], state.vector[PULL], state.suspects[0]
     d = theta.size
     value = 0.0
     for i in range(d):
-        row = -total[i]
+        row = -c[i]
         for j in range(d):
-            row += gram[i, j] * (theta[j] + share * (best[j] - theta[j]))
+            row += M[i, j] * (theta[j] + share * (best[j] - theta[j]))
         value += row * (best[i] - theta[i])
     for k in range(state.stage[0, N_SUSPECTS]):
         z, along = suspects[k, d], 0.0

@@ -11,7 +11,7 @@ from ..later import Y_SCALE
 from ..paper import CONSTANTS
 from ..policy import flag, one_of, real
 from . import state as st
-from .huber import OUTSIDE
+from .huber import OUTSIDE, SURELY_OUTSIDE
 from .policies import Compiled, _HeavyTailed
 
 
@@ -76,7 +76,8 @@ class _Huber(_HeavyTailed):
             constants=(betas[0], least, tau_0, clip, *constants),
         )
         state.gram[0] = ridge * np.eye(self.dim)
-        state.stage[0, OUTSIDE] = 0
+        state.whiten[0] = state.gram[0]
+        state.stage[0, [OUTSIDE, SURELY_OUTSIDE]] = 0
         return state
 
 

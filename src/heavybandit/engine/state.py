@@ -42,7 +42,7 @@ STALE, N_STAGE = range(15, 17)
 # Rows of `line`, an entry an arm.
 WIDTH, UPPER, R_HAT, H, BETA, N_LINE = range(6)
 # Rows of `vector`.
-SOLVED, U, Z_SUM, THETA_NOW, N_VECTOR = range(5)
+SOLVED, U, Z_SUM, THETA_NOW, PULL, N_VECTOR = range(6)  # all but PULL are scratch
 
 CHUNK = 256  # contexts a chunk of kept history
 FIRST_SUSPECTS = 16  # suspects a stage holds before it looks which can be cleared
@@ -56,11 +56,12 @@ class State(NamedTuple):
     counts: Ints  # (2, N_COUNTS)
     stage: Ints  # (S, N_STAGE)
     A_inv: Floats  # (S, d, d)
-    # (S, d, d): VᵀV; of the later ones λI + Σ xxᵀ/σ², of HEAVY-OFUL without its clipped rounds
+    # (S, d, d): VᵀV; of the later ones λI + Σ xxᵀ/σ², of HEAVY-OFUL over rounds never clipped
     gram: Floats
     gram_lost: Floats  # (S, d, d): what rounding has dropped from it
     # (S, d, d): W with WᵀW ≥ (VᵀV)⁺, as of the last look at the suspects; TOFU keeps the
-    # eigenvectors of A⁻¹ here, as of its last root
+    # eigenvectors of A⁻¹ here, as of its last root, and HEAVY-OFUL `gram` with the suspects that
+    # are not clipped now
     whiten: Floats
     theta: Floats  # (S, d): A⁻¹·total
     total: Floats  # (S, d): Σ payoff · context; suspects left out
@@ -74,7 +75,7 @@ class State(NamedTuple):
     suspects: Floats
     chunks: Floats  # (pool, CHUNK, d): contexts in order, for ε < 1
     chunk_next: Ints  # (pool,): the chunk that continues this one, or −1
-    vector: Floats  # (N_VECTOR, d): scratch, and so is all below
+    vector: Floats  # (N_VECTOR, d): scratch but for HEAVY-OFUL's PULL, and so is all below
     square: Floats  # (3, d, d)
     # As many columns as arms, filled up to a multiple of LANES; what stands there does not matter.
     X_T: Floats  # (d, K…): the contexts of the surviving arms, a column an arm

@@ -388,16 +388,21 @@ STAGES = recipe("lower_bound", dim=9, n_arms=4, eps=1.0, gamma_from="stage")
 SUP_BTC = recipe("SupBTC", v=4.0, width_scale=0.02)
 SUP_BMM = recipe("SupBMM", v=3.0, width_scale=0.1, explore="random")
 TOFU = recipe("TOFU", v=4.0, eps=0.5, width_scale=0.1)
-RECORDED_FOR = 1
+HEAVY_OFUL = recipe("HeavyOFUL", v=3.0, width_scale=1e-4, clip_scale=0.01)
+HVT_UCB = recipe("HvtUCB", v=3.0, width_scale=1e-6, clip_scale=0.03)
+RECORDED_FOR = 2
 RECORDED: list[tuple[Recipe, Recipe, str, str]] = [
     (STUDENT, SUP_BTC, "200.790581", "ea3158ed7022100c"),
     (STUDENT, SUP_BMM, "175.043813", "34a2a10d524eed15"),
-    (STUDENT, TOFU, "350.91335", "322f6f83e8eaa988"),
+    (STUDENT, TOFU, "350.91335", "45ba0293737581e6"),
     (STUDENT, recipe("Uniform"), "160.589352", "88d6cdeb8f6711e2"),
     (SYMMETRIC, SUP_BTC, "255.646388", "35aa49d085973c48"),
     (SYMMETRIC, TOFU, "189.131905", "91db6fe42fab17ad"),
     (STAGES, SUP_BMM, "99.0266919", "721bde6c584f774c"),
     (STAGES, TOFU, "92.0973433", "ea799488f19740b8"),
+    (STUDENT, HEAVY_OFUL, "18.137865", "c4df71a149753c15"),
+    (SYMMETRIC, HVT_UCB, "37.88185", "6b193f890701e6dd"),
+    (STUDENT, recipe("ClippedUCB", growth=0.25), "199.054765", "5c59924281ab4a44"),
 ]
 
 

@@ -402,7 +402,7 @@ RECORDED: list[tuple[Recipe, Recipe, str, str]] = [
     (STAGES, TOFU, "92.0973433", "ea799488f19740b8"),
     (STUDENT, HEAVY_OFUL, "18.137865", "c4df71a149753c15"),
     (SYMMETRIC, HVT_UCB, "37.88185", "6b193f890701e6dd"),
-    (STUDENT, recipe("ClippedUCB", growth=0.25), "199.054765", "5c59924281ab4a44"),
+    (STUDENT, recipe("ClippedUCB", growth=0.25), "102.076826", "2fe7a5bc71aea699"),
 ]
 
 

@@ -613,7 +613,7 @@ def test_three_rounds_of_clipped_ucb_by_hand(module: Any) -> None:
 
     x = ½ and ridge 2: A is 2.25, 2.5, 2.75. Width 0.1·1.4826·s/√A for x = 1.
     """
-    policy = module.ClippedUCB(10, 1, 1, width=0.1, ridge=2.0, growth=0.5)
+    policy = module.ClippedUCB(10, 1, 1, width=0.1, ridge=2.0, clip=2.0, growth=0.5)
     b, A, scale = 0.0, 2.0, 1.0
     for t, (paid, larger, clipped) in enumerate(
         [(5.0, True, True), (-0.5, False, False), (-20.0, True, True)], start=1
@@ -641,7 +641,7 @@ def test_clipped_ucb_comes_to_the_median_of_the_noise_and_clips_its_tail() -> No
     P(|η| > 2·1.4826·q) = 0.108. ln s has a spread of 0.03 at T = 10⁵, the share clipped 0.001."""
     T = 100_000
     for size in (1.0, 0.01):
-        policy = hb.ClippedUCB(T, 5, 3)
+        policy = hb.ClippedUCB(T, 5, 3, clip=2.0, ridge=1.0)
         rng = np.random.default_rng(5)
         X = section6_contexts(rng, T, 5, 3)
         means = X @ np.array([0.6, 0.0, 0.8]) * size
@@ -666,7 +666,7 @@ def test_clipped_ucb_comes_to_the_median_of_the_noise_and_clips_its_tail() -> No
 def test_clipped_ucb_loses_what_is_paid_seldom(rate: float, lost: bool) -> None:
     """1 in a share `rate` of the rounds, else 0: the limit that its docstring states."""
     n = 5_000
-    policy = hb.ClippedUCB(n, 1, 1)
+    policy = hb.ClippedUCB(n, 1, 1, clip=2.0, ridge=1.0)
     paid = np.where(np.random.default_rng(1).random(n) < rate, 1.0, 0.0)
     zeros = np.zeros(n)
     policy.play_block(

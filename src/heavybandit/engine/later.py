@@ -161,10 +161,10 @@ class ClippedUCB(Compiled):
         n_arms: int,
         dim: int,
         *,
-        width: float = 0.3,
-        clip: float = 2.0,
+        width: float = 0.1,
+        clip: float = 1.0,
         growth: float = 0.0,
-        ridge: float = 1.0,
+        ridge: float = 10.0,
         clips: bool = True,
         seed: int = 0,
     ) -> None:

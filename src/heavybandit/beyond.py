@@ -1,6 +1,6 @@
 """Beyond the paper: the experiments behind the leaderboard of notebook 09.
 
-Everyone is tuned first, on seeds that serve nothing else and in nine worlds: three instances, each
+Everyone is tuned first, on seeds that only serve calibration, in nine worlds: three instances, each
 with Student's t noise, a skewed noise with a large variance, and a noise without a variance. The
 knobs that a policy has are tuned on a grid; the values of least cost, as a share of uniform play's
 and in the geometric mean over the nine worlds, are taken for all of them. The board is then
@@ -97,7 +97,7 @@ def grid(name: str) -> list[dict[str, float]]:
 def _tuning(law: Law) -> Experiment:
     return Experiment(
         name=f"tuning_{law.name}",
-        what=f"the knobs of every policy, {law.words} noise, on seeds that serve nothing else",
+        what=f"the knobs of every policy, {law.words} noise, on seeds that only serve calibration",
         worlds=worlds(law),
         policies=(
             *(informed(name, law, **knobs) for name in GRIDS for knobs in grid(name)),

@@ -88,6 +88,16 @@ def test_policies_beside_each_other_have_the_regrets_they_have_alone(capsys: Cap
     assert table["MyPolicy"][3:] == []
 
 
+def test_a_class_called_like_one_of_ours_keeps_its_file_in_its_name(
+    folder: Path, capsys: Capsys
+) -> None:
+    (folder / "mine.py").write_text(POLICY.replace("MyPolicy", "Uniform"))
+    assert main(["run", "mine.py:Uniform", "--beside", "LinUCB", "--horizon", "300"]) == 0
+    table = rows(capsys.readouterr().out)
+    assert list(table) == ["mine.py:Uniform", "LinUCB", "Uniform"]
+    assert table["mine.py:Uniform"][1] != table["Uniform"][1]
+
+
 @pytest.mark.usefixtures("folder")
 def test_differences_are_paired_by_seed_with_students_interval(capsys: Capsys) -> None:
     arguments = ["--beside", "GreedyRidge", "--horizon", "400", "--seed", "5", "--seeds", "3"]

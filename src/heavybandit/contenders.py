@@ -125,7 +125,8 @@ def contenders(first: str, more: dict[str, Any], beside: Sequence[str]) -> list[
     labelled: list[Contender] = []
     for c in found:
         settings = ",".join(f"{key}={value}" for key, value in c.given.items())
-        name = c.name if len(names[c.name]) == 1 else c.text
+        alone = len(names[c.name]) == 1 and not (c.own and c.name in POLICIES)
+        name = c.name if alone else c.text
         label = f"{name}:{settings}" if settings else name
         if label in [other.label for other in labelled]:
             raise ValueError(f"policies must differ, {label} is given twice")

@@ -362,4 +362,5 @@ class ClippedUCB(Policy):
         self._A = self._A + np.outer(x, x)
         self._b = self._b + (mean + clip(residual, tau)) * x
         step = math.exp(0.5 / math.sqrt(t))
-        self._scale = self._scale * step if abs(residual) > self._scale else self._scale / step
+        moved = self._scale * step if abs(residual) > self._scale else self._scale / step
+        self._scale = max(moved, 1e-300)  # from 0 it could never rise again

@@ -46,11 +46,12 @@ class Run:
 
     `diagnostics` of a compiled policy: rounds `explored` and `exploited` and times `visited`, by
     stage; `arms_entering`, the mean number of arms that entered each stage; how many `estimates`
-    decisions needed; `truncated` terms in them (of an arm in BTC, of a coordinate in TOFU; payoffs
-    in CRT); `suspects` kept at the end and `most_suspects` at any time; `history_scans` (for ε < 1)
-    and `matrix_roots` (TOFU); `intervals` that decisions were based on and how many of them missed
-    the true mean. With `audit=True` the intervals are those of all surviving arms in every stage
-    visited, whether a decision needed them or not, and a policy with stages also counts, by stage,
+    decisions needed; `truncated` terms in them (of an arm in BTC; of a coordinate in TOFU, where a
+    root was needed; payoffs in CRT; clipped rounds in the later ones); `suspects` kept at the end
+    and `most_suspects` at any time; `history_scans` (for ε < 1) and `matrix_roots` (TOFU);
+    `intervals` that decisions were based on and how many of them missed the true mean. With
+    `audit=True` the intervals are those of all surviving arms in every stage visited, whether a
+    decision needed them or not, and a policy with stages also counts, by stage,
     `sum_c`, the sum of √(xᵀA⁻¹x) over the rounds that it explored (Lemma 3); `best_lost`, visits
     that the best arm did not enter; and `far_arms`, arms that entered though they are worse than
     the best by more than 2^{3−s} (Lemma 5).

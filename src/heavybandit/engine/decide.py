@@ -274,8 +274,11 @@ def choose_by_bound(state, truth):
         menu_estimate(state)
     elif kind == TOFU and state.stage[0, N_SUSPECTS] > 0:
         combine(theta, state.X_T, n, line[R_HAT])
-        sway = state.leverage[0] / factor
-        if clock[AUDIT] == 0 and suspects_cannot_matter(line, n, sway, truth):
+        if (
+            factor > 0.0
+            and clock[AUDIT] == 0
+            and suspects_cannot_matter(line, n, state.leverage[0] / factor, truth)
+        ):
             add_widths(line, state.alive, n, truth, state.counts)
             return lowest_near_best(line[UPPER], n)
         theta = state.vector[THETA_NOW]

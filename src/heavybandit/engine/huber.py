@@ -54,6 +54,7 @@ ROOT_ALPHA = 4  # Hvt-UCB: √α
 # ClippedUCB's: the scale s, and what multiplies it for widths and for clipping; the growth of the
 # latter.
 SCALE_NOW, WIDTH_UNITS, CLIP_UNITS, CLIP_GROWTH = range(4)
+LEAST_SCALE = 1e-300  # from 0 it could never rise again
 
 SPARE = 1e-9  # which side of a threshold a round is on is settled with this much to spare
 # Columns of `stage`: HEAVY-OFUL's rounds that are clipped now, and those that always will be.
@@ -380,4 +381,5 @@ def clipped_ucb_learn(state, x, payoff):
     add_payoff(state.total[0], x, mean + kept)
     solve(state.A_inv[0], state.total[0], theta)
     step = math.exp(0.5 / math.sqrt(t))
-    num[CONST + SCALE_NOW] = scale * step if abs(residual) > scale else scale / step
+    moved = scale * step if abs(residual) > scale else scale / step
+    num[CONST + SCALE_NOW] = max(moved, LEAST_SCALE)

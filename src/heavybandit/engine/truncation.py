@@ -377,6 +377,8 @@ def suspects_cannot_matter(line, n, share, truth):
 
     They shift an estimate by no more than `share` of its width: Z over what multiplies ‖x‖_{A⁻¹}.
     """
+    if share > 1e6:  # so large that a shift could be lost in rounding: look closely
+        return False
     share = share * (1.0 + TIE)
     best = 0
     for a in range(1, n):

@@ -1,1 +1,1 @@
-"""Starting files for a policy and a noise of one's own; `heavybandit template` copies them."""
+"""Files to start a policy, a noise or a world from; `heavybandit template` copies them."""

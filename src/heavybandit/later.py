@@ -122,8 +122,10 @@ def project(theta: Floats, M: Floats, radius: float) -> Floats:
     return np.asarray(Q @ shrunk(high))
 
 
-class _Huber(HeavyTailedPolicy):
-    """What the two algorithms have in common: one play a round, ν, Λ, e and their own knobs."""
+class HuberSettings(HeavyTailedPolicy):
+    """How HEAVY-OFUL and Hvt-UCB are built, here and in the engine; `_prepare` does the rest."""
+
+    _readings: tuple[str, ...] = ("theory",)
 
     def __init__(
         self,
@@ -149,13 +151,52 @@ class _Huber(HeavyTailedPolicy):
         )
         self.constants = one_of("constants", constants, self._readings)
         self._schedule(1, self.horizon)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        raise NotImplementedError
+
+
+class HvtSettings(HuberSettings):
+    """How Hvt-UCB is built: it has one reading of its constants."""
+
+    def __init__(
+        self,
+        horizon: int,
+        n_arms: int,
+        dim: int,
+        *,
+        eps: float = 1.0,
+        v: float | None = None,
+        delta: float = 0.01,
+        width_scale: float = 1.0,
+        clips: bool = True,
+        clip_scale: float = 1.0,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(
+            horizon,
+            n_arms,
+            dim,
+            eps=eps,
+            v=v,
+            delta=delta,
+            width_scale=width_scale,
+            clips=clips,
+            clip_scale=clip_scale,
+            seed=seed,
+        )
+
+
+class _Huber(HuberSettings):
+    """What the two algorithms have in common: ν, Λ, e and the threshold."""
+
+    def _prepare(self) -> None:
         self.clipped = 0  # rounds whose residual was clipped in the estimate that they entered
         self._nu = self.v ** (1 / (1 + self.eps))
         self._sigma_min = 1 / math.sqrt(self.horizon)
         self._Lambda = math.log(2 * self.horizon**2 / self.delta)
         self._e = (1 - self.eps) / (2 * (1 + self.eps))
-
-    _readings: tuple[str, ...] = ("theory",)
 
     def _tau_0(self, kappa: float) -> float:
         """τ₀ = √(2κ)(ln 3T)^e/Λ^{1/(1+ε)}."""
@@ -174,34 +215,8 @@ class HeavyOFUL(_Huber):
 
     _readings = CONSTANTS
 
-    def __init__(
-        self,
-        horizon: int,
-        n_arms: int,
-        dim: int,
-        *,
-        eps: float = 1.0,
-        v: float | None = None,
-        delta: float = 0.01,
-        width_scale: float = 1.0,
-        clips: bool = True,
-        clip_scale: float = 1.0,
-        constants: str = "theory",
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            horizon,
-            n_arms,
-            dim,
-            eps=eps,
-            v=v,
-            delta=delta,
-            width_scale=width_scale,
-            clips=clips,
-            clip_scale=clip_scale,
-            constants=constants,
-            seed=seed,
-        )
+    def _prepare(self) -> None:
+        super()._prepare()
         circulated = self.constants == "circulated"
         self._lam = self.dim / 100 if circulated else float(self.dim)
         self._radius = math.sqrt(1.1) if circulated else 1.0
@@ -245,37 +260,13 @@ class HeavyOFUL(_Huber):
         self.clipped += bool(abs(payoffs[0] - x @ self._theta) / sigma > tau)
 
 
-class HvtUCB(_Huber):
+class HvtUCB(_Huber, HvtSettings):
     """Hvt-UCB: argmax xᵀθ̂_t + β_{t−1}‖x‖_{V⁻¹_{t−1}}, θ̂ moved by one clipped step a round."""
 
     _alpha = 4.0
 
-    def __init__(
-        self,
-        horizon: int,
-        n_arms: int,
-        dim: int,
-        *,
-        eps: float = 1.0,
-        v: float | None = None,
-        delta: float = 0.01,
-        width_scale: float = 1.0,
-        clips: bool = True,
-        clip_scale: float = 1.0,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            horizon,
-            n_arms,
-            dim,
-            eps=eps,
-            v=v,
-            delta=delta,
-            width_scale=width_scale,
-            clips=clips,
-            clip_scale=clip_scale,
-            seed=seed,
-        )
+    def _prepare(self) -> None:
+        super()._prepare()
         self._lam = float(self.dim)
         self._theta = np.zeros(self.dim)
         self._V = self._lam * np.eye(self.dim)
@@ -309,18 +300,8 @@ class HvtUCB(_Huber):
         self._theta = project(moved, self._V, 1.0)
 
 
-class ClippedUCB(Policy):
-    """Ridge regression on clipped residuals, with widths in units of the noise that it measures.
-
-    Plays argmax xᵀθ̂ + width·s·√(xᵀA⁻¹x), A = ridge·I + Σxxᵀ. A payoff r enters as
-    xᵀθ̂ + e, where e is the residual r − xᵀθ̂ clipped at ±clip·s·t^growth. s is 1.4826 times an
-    estimate of the median of |r − xᵀθ̂|, which starts at 1, is multiplied by exp(½/√t) after a
-    larger residual and divided by it after a smaller one. With growth = 0 the estimate is off for
-    ever if the noise is skewed; with growth > 0 that goes away, and so, in the end, does the
-    clipping. Not for payoffs that are mostly one value and seldom another, like clicks: what is
-    seldom looks like an outlier, is clipped away, and s sinks towards 0. The defaults are what
-    notebook 09 tuned it to.
-    """
+class ClippedSettings(Policy):
+    """How ClippedUCB is built, here and in the engine; `_prepare` does the rest."""
 
     def __init__(
         self,
@@ -343,6 +324,26 @@ class ClippedUCB(Policy):
         self.ridge = real("ridge", ridge, *positive, top=False)
         self.clips = flag("clips", clips)
         self._schedule(1, self.horizon)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        raise NotImplementedError
+
+
+class ClippedUCB(ClippedSettings):
+    """Ridge regression on clipped residuals, with widths in units of the noise that it measures.
+
+    Plays argmax xᵀθ̂ + width·s·√(xᵀA⁻¹x), A = ridge·I + Σxxᵀ. A payoff r enters as
+    xᵀθ̂ + e, where e is the residual r − xᵀθ̂ clipped at ±clip·s·t^growth. s is 1.4826 times an
+    estimate of the median of |r − xᵀθ̂|, which starts at 1, is multiplied by exp(½/√t) after a
+    larger residual and divided by it after a smaller one. With growth = 0 the estimate is off for
+    ever if the noise is skewed; with growth > 0 that goes away, and so, in the end, does the
+    clipping. Not for payoffs that are mostly one value and seldom another, like clicks: what is
+    seldom looks like an outlier, is clipped away, and s sinks towards 0. The defaults are what
+    notebook 09 tuned it to.
+    """
+
+    def _prepare(self) -> None:
         self.clipped = 0
         self._scale = 1.0
         self._A = self.ridge * np.eye(self.dim)

@@ -7,47 +7,15 @@ import math
 import numpy as np
 
 from .. import later_theory as theory
-from ..later import Y_SCALE
+from ..later import Y_SCALE, ClippedSettings, HuberSettings, HvtSettings
 from ..paper import CONSTANTS
-from ..policy import flag, one_of, real
 from . import state as st
 from .huber import OUTSIDE, SURELY_OUTSIDE
 from .policies import Compiled, _HeavyTailed
 
 
-class _Huber(_HeavyTailed):
+class _Huber(_HeavyTailed, HuberSettings):
     """What HEAVY-OFUL and Hvt-UCB have in common; `clips` and `clip_scale` as in `later`."""
-
-    _readings: tuple[str, ...] = ("theory",)
-
-    def __init__(
-        self,
-        horizon: int,
-        n_arms: int,
-        dim: int,
-        *,
-        eps: float = 1.0,
-        v: float | None = None,
-        delta: float = 0.01,
-        width_scale: float = 1.0,
-        clips: bool = True,
-        clip_scale: float = 1.0,
-        constants: str = "theory",
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            horizon, n_arms, dim, eps=eps, v=v, delta=delta, width_scale=width_scale, seed=seed
-        )
-        self.clips = flag("clips", clips)
-        self.clip_scale = real(
-            "clip_scale", clip_scale, "positive and finite", 0.0, math.inf, top=False
-        )
-        self.constants = one_of("constants", constants, self._readings)
-        self._schedule(1, self.horizon)
-        self._prepare(circulated=self.constants == "circulated")
-
-    def _prepare(self, circulated: bool) -> None:
-        raise NotImplementedError
 
     def _regression_state(
         self,
@@ -86,7 +54,8 @@ class HeavyOFUL(_Huber):
 
     _readings = CONSTANTS
 
-    def _prepare(self, circulated: bool) -> None:
+    def _prepare(self) -> None:
+        circulated = self.constants == "circulated"
         ridge = self.dim / 100 if circulated else float(self.dim)
         radius = math.sqrt(1.1) if circulated else 1.0
         T, delta, eps = self.horizon, self.delta, self.eps
@@ -103,37 +72,10 @@ class HeavyOFUL(_Huber):
         )
 
 
-class HvtUCB(_Huber):
+class HvtUCB(_Huber, HvtSettings):
     """Hvt-UCB: argmax xᵀθ̂_t + β_{t−1}‖x‖_{V⁻¹_{t−1}}, θ̂ moved by one clipped step a round."""
 
-    def __init__(
-        self,
-        horizon: int,
-        n_arms: int,
-        dim: int,
-        *,
-        eps: float = 1.0,
-        v: float | None = None,
-        delta: float = 0.01,
-        width_scale: float = 1.0,
-        clips: bool = True,
-        clip_scale: float = 1.0,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            horizon,
-            n_arms,
-            dim,
-            eps=eps,
-            v=v,
-            delta=delta,
-            width_scale=width_scale,
-            clips=clips,
-            clip_scale=clip_scale,
-            seed=seed,
-        )
-
-    def _prepare(self, circulated: bool) -> None:
+    def _prepare(self) -> None:
         ridge = float(self.dim)
         T, delta, eps = self.horizon, self.delta, self.eps
         kappa = theory.kappa(T, self.dim, ridge, theory.ALPHA)
@@ -149,33 +91,13 @@ class HvtUCB(_Huber):
         )
 
 
-class ClippedUCB(Compiled):
+class ClippedUCB(Compiled, ClippedSettings):
     """Ridge regression on clipped residuals, in units of the noise that it measures.
 
     See `later.ClippedUCB`, which says what `width`, `clip` and `growth` do.
     """
 
-    def __init__(
-        self,
-        horizon: int,
-        n_arms: int,
-        dim: int,
-        *,
-        width: float = 0.1,
-        clip: float = 1.0,
-        growth: float = 0.0,
-        ridge: float = 10.0,
-        clips: bool = True,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(horizon, n_arms, dim, seed=seed)
-        positive = ("positive and finite", 0.0, math.inf)
-        self.width = real("width", width, *positive, top=False)
-        self.clip = real("clip", clip, *positive, top=False)
-        self.growth = real("growth", growth, "from 0 up to 1", -1e-300, 1.0, top=True)
-        self.ridge = real("ridge", ridge, *positive, top=False)
-        self.clips = flag("clips", clips)
-        self._schedule(1, self.horizon)
+    def _prepare(self) -> None:
         units = Y_SCALE * self.clip if self.clips else math.inf
         self._state = self._new_state(
             st.CLIPPED_UCB,

@@ -89,7 +89,7 @@ figures: setup ## Executes the notebooks on the results in data/, and renews the
 # Warnings are errors. The notebooks are shown as committed, not executed again.
 define build-book
 	rm -rf build/book
-	$(PY) -m heavybandit.book
+	$(PY) book/gather.py
 	$(PY) -m sphinx -q -W --keep-going -d build/book/doctrees -b html build/book/source build/book/html
 endef
 

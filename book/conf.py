@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 from typing import Any
 
 import heavybandit
-from heavybandit.book import restructured
+
+sys.path.append(str(Path(__file__).parent))  # where gather.py was copied too
+from gather import restructured
 
 project = "heavybandit"
 author = "The heavybandit authors"

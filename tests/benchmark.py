@@ -27,8 +27,8 @@ from bench import peers
 from bench.measuring import say, table
 from bench.sections import SCALES, SECTIONS, Scale
 from bench.sides import POLICIES, SEED, Case, V, run_alone
-from heavybandit import costs
-from heavybandit.experiments import ENGINE_VERSION
+from heavybandit.pipeline.spec import ENGINE_VERSION
+from heavybandit.replication import timings as costs
 
 PACKAGES = ("heavybandit", "numpy", "scipy", "numba", "mabwiser", "coba")
 

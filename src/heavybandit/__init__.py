@@ -8,7 +8,6 @@
 """
 
 from . import instances, later, noise, paper, theory
-from .checking import check_noise, check_policy, check_world
 from .engine import (
     CRT,
     MENU,
@@ -27,6 +26,7 @@ from .engine import (
     Uniform,
 )
 from .instances import lower_bound, misaligned, section6, symmetric
+from .own.checking import check_noise, check_policy, check_world
 from .simulate import Run, simulate, simulate_all
 
 __version__ = "0.1.0"

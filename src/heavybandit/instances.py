@@ -22,7 +22,7 @@ import numpy as np
 from . import noise as noises
 from .engine.offers import normalise
 from .noise import Noise
-from .own import as_noise
+from .own.loading import as_noise
 from .policy import THETA_STREAM, Floats, one_of, real, stream, whole
 
 PRINTED_BOUNDS = {"student-t": (3.0, 4.0), "pareto": (1.0, 2.0), "pareto-centred": (1.0, 2.0)}

@@ -9,7 +9,7 @@ from operator import sub, truediv
 from statistics import median
 from typing import Any
 
-from heavybandit.costs import Cost, judged
+from heavybandit.replication.timings import Cost, judged
 
 Side = Callable[[], float]  # does its work once and returns what it cost
 Pair = tuple[float, float]

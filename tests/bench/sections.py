@@ -8,7 +8,7 @@ from functools import cache, partial
 from itertools import pairwise
 from statistics import median
 
-from heavybandit.costs import Cost
+from heavybandit.replication.timings import Cost
 
 from . import peers as others
 from .measuring import Pair, Side, turns_of, weigh

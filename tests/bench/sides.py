@@ -17,11 +17,11 @@ import numpy as np
 
 import heavybandit as hb
 from heavybandit.engine.offers import price
-from heavybandit.experiments import Experiment, recipe
+from heavybandit.pipeline.spec import Experiment, recipe
+from heavybandit.pipeline.store import Store
+from heavybandit.pipeline.sweep import run_group, sweep
 from heavybandit.policy import CONTEXT_STREAM, NOISE_STREAM, stream
 from heavybandit.simulate import BLOCK_DOUBLES
-from heavybandit.store import Store
-from heavybandit.sweep import run_group, sweep
 
 from .measuring import Side, say, timed
 

@@ -1,0 +1,325 @@
+"""The sources of the reading edition; `python book/gather.py` gathers them in build/.
+
+Sphinx reads pages of book/ and the notebooks as they are committed, never executed again. Here
+their links are led to other pages of the book, or to a page that shows the file, and the pages that
+follow from the package are written: claims, algorithms, errata, API. What does not fit together is
+an error with a sentence, so that no page is published with a hole.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import os
+import re
+import shutil
+import sys
+import textwrap
+import tomllib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import heavybandit
+import steps
+from heavybandit.replication import claims, ledger
+from heavybandit.replication.notebooks import numbered
+
+ROOT = Path(__file__).parents[1]
+MODULES = {  # module → what it is called in the contents; each gets a page of the API
+    "paper": "The paper transcribed",
+    "theory": "Closed forms",
+    "later": "Later algorithms",
+    "noise": "Noises",
+    "instances": "Worlds",
+    "simulate": "Simulation",
+    "replication.claims": "The rules of the ledger",
+    "replication.regrets": "Regret, as the notebooks read it",
+    "replication.theorem_1": "Lemma 4's check",
+}
+# A link, whose words may hold code; or code in a fence or in backticks, which is not followed.
+LINK = re.compile(r"(!?\[(?:[^\]`]|`[^`]*`)*\]\()([^)\s]+)(\))|```.*?```|`[^`\n]*`", re.S)
+
+
+class Book:
+    """The sources being gathered: which files have a page, and which must be given one."""
+
+    def __init__(self, root: Path, out: Path) -> None:
+        self.root = root
+        self.out = out
+        self.chapters = numbered(root / "notebooks")
+        self.pages = {f"notebooks/{path.name}": path.name for path in self.chapters}
+        self.pages |= {"ERRATA.md": "errata.md", "README.md": "index.md"}
+        self.pages |= {f"book/{path.name}": path.name for path in (root / "book").glob("*.md")}
+        self.pages |= {f"book/{name}": name for name in api()}
+
+    def relinked(self, text: str, home: str, page: str) -> str:
+        """Markdown of a file in `home` with its relative links led to pages of the book."""
+
+        def lead(match: re.Match[str]) -> str:
+            before, target, after = match.groups()
+            path, hash, fragment = (target or "").partition("#")
+            if not path or re.match(r"[a-z]+:", target):
+                return match[0]
+            return f"{before}{self.page_of(home, path, page)}{hash}{fragment}{after}"
+
+        return LINK.sub(lead, text)
+
+    def page_of(self, home: str, link: str, page: str) -> str:
+        """The source file of the book that stands for a link to a file of the repository."""
+        file = os.path.normpath(os.path.join(home, link)).replace(os.sep, "/")
+        if file in self.pages:
+            return self.pages[file]
+        if not (self.root / file).is_file():
+            raise ValueError(f"{page} links to {link}, and {file} is no file of the repository")
+        if file.endswith((".png", ".svg")):
+            return self._copied(file)
+        return self.shown(file)
+
+    def _copied(self, file: str) -> str:
+        target = self.out / file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(self.root / file, target)
+        return file
+
+    def shown(self, file: str) -> str:
+        """A page that shows a file as it is; searches pass it by."""
+        name = self.pages[file] = f"source/{file}.md"
+        text = (self.root / file).read_text(encoding="utf-8")
+        language = "python" if file.startswith("src/") else "text"
+        self.write(
+            name,
+            f"---\norphan: true\nnosearch: true\n---\n\n# {file}\n\n"
+            f"~~~~~~{{code-block}} {language}\n:linenos:\n\n{text}\n~~~~~~\n",
+        )
+        return name
+
+    def write(self, name: str, text: str) -> None:
+        """Write one source."""
+        path = self.out / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+class PageLinks(ledger.Links):
+    """Where the links of the claims table lead from the first page of the book."""
+
+    def __init__(self, book: Book) -> None:
+        self.book = book
+
+    def notebook(self, file: str) -> str:
+        """A link to the chapter."""
+        return f"[{file[:2]}]({file})"
+
+    def function(self, dotted: str) -> str:
+        """A link into the API or, for what is not part of it, to the source."""
+        if any(dotted.startswith(f"{module}.") for module in MODULES):
+            return f"{{py:obj}}`{dotted} <heavybandit.{dotted}>`"
+        return f"[`{dotted}`]({self.book.page_of('', ledger.source_file(dotted), 'index.md')})"
+
+    def test(self, test: str) -> str:
+        """A link to the file that holds the test."""
+        file = test.partition("::")[0]
+        return f"[{ledger.sentence(test)}]({self.book.page_of('', file, 'index.md')})"
+
+
+def gather(root: Path = ROOT, out: Path | None = None) -> Path:
+    """Write all sources of the book; returns their folder."""
+    out = out or root / "build" / "book" / "source"
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    book = Book(root, out)
+    shutil.copytree(root / "book" / "_static", out / "_static")
+    for name in ("conf.py", "gather.py", "steps.py"):
+        shutil.copyfile(root / "book" / name, out / name)
+    for path in sorted((root / "book").glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        if path.name == "glossary.md":
+            check_glossary(text)
+        if path.name == "algorithms.md":
+            text += "\n" + algorithms(root)
+        text = book.relinked(text, "book", path.name)
+        if path.name == "index.md":
+            text = first_page(text, book)
+        book.write(path.name, text)
+    for path in book.chapters:
+        book.write(path.name, chapter(path, book))
+    book.write("errata.md", errata((root / "ERRATA.md").read_text(encoding="utf-8"), book))
+    for name, text in api().items():
+        book.write(name, text)
+    return out
+
+
+def first_page(text: str, book: Book) -> str:
+    """The landing page with the claims table and the contents in place of their marks."""
+    entries = claims.read(book.root / "data")
+    table = f"```{{table}}\n:class: claims\n\n{ledger.table(entries, PageLinks(book))}```"
+    for mark, content in (("<!-- claims -->", table), ("<!-- contents -->", contents(book))):
+        if text.count(mark) != 1:
+            raise ValueError(f"index.md must hold {mark} once, not {text.count(mark)} times")
+        text = text.replace(mark, content)
+    return text
+
+
+def contents(book: Book) -> str:
+    """The table of contents; a page that is not there yet is left out."""
+    reading = ("algorithms.md", "bounds.md", "glossary.md", "readings.md")
+    parts = {
+        "Beside the paper": [name for name in reading if (book.root / "book" / name).exists()],
+        "What was found": [f"{short(path)} <{path.name}>" for path in book.chapters],
+        "Look up": ["errata.md", "api.md"],
+        "Modules": [f"{title} <{page_name(module)}>" for module, title in MODULES.items()],
+    }
+    return "\n\n".join(
+        f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(pages) + "\n```"
+        for caption, pages in parts.items()
+    )
+
+
+def short(path: Path) -> str:
+    """A chapter's title as the sidebar has room for: what stands before the colon."""
+    first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
+    return first.splitlines()[0].removeprefix("# ").partition(":")[0]
+
+
+def chapter(path: Path, book: Book) -> str:
+    """A notebook with its links led to pages; outputs and figures stay as committed."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            text = book.relinked("".join(cell["source"]), "notebooks", path.name)
+            cell["source"] = text.splitlines(keepends=True)
+        words = [
+            output["metadata"]["image/png"]["alt"]
+            for output in cell.get("outputs", [])
+            if "image/png" in output.get("data", {})
+        ]
+        if len(words) > 1:
+            raise ValueError(f"{path.name} has a cell with {len(words)} figures, but 1 is allowed")
+        if words:  # myst-nb takes an image's words from its cell alone
+            cell["metadata"]["mystnb"] = {"image": {"alt": " ".join(words[0].split())}}
+    return json.dumps(notebook, ensure_ascii=False)
+
+
+def errata(text: str, book: Book) -> str:
+    """The errata with powers set, and with the last column's notebook numbers as links."""
+    by_number = {path.name[:2]: path.name for path in book.chapters}
+    lines = []
+    for line in ledger.superscripts(book.relinked(text, "", "ERRATA.md")).splitlines():
+        head, bar, last = line.removesuffix(" |").rpartition("| ")
+        if bar and re.fullmatch(r"\d\d(, \d\d)*", last):
+            named = (f"[{n}]({by_number[n]})" if n in by_number else n for n in last.split(", "))
+            line = f"{head}{bar}{', '.join(named)} |"
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def algorithms(root: Path) -> str:
+    """Algorithms 1 to 3, the words beside the source."""
+    words = tomllib.loads((root / "book" / "algorithms.toml").read_text(encoding="utf-8"))
+    source = (root / "src" / "heavybandit" / "paper.py").read_text(encoding="utf-8")
+    return steps.page(words["algorithm"], source)
+
+
+def check_glossary(text: str) -> None:
+    """Refuse a glossary that names what is not in the package.
+
+    In its second column `a.b` is a dotted name of the package, and `x` in `a.b` is an argument, a
+    variable or an attribute that the source of a.b uses.
+    """
+    for line in text.splitlines():
+        cells = line.split(" | ")
+        if not line.startswith("| ") or len(cells) < 3:
+            continue
+        for name, place in re.findall(r"`([^`]+)` in `([^`]+)`", cells[1]):
+            if name not in names_used(ledger.resolve(place)[1]):
+                raise ValueError(f"glossary.md names {name} in {place}, which does not use it")
+        for dotted in re.findall(r"`([^`]+)`", re.sub(r"`[^`]+` in `[^`]+`", "", cells[1])):
+            ledger.resolve(dotted)
+
+
+def names_used(found: Any) -> set[str]:
+    """Every name, argument and attribute in the source of a function, or of a class."""
+    sources = [found]
+    if inspect.isclass(found):
+        sources = [cls for cls in found.__mro__ if cls.__module__.startswith(heavybandit.__name__)]
+    used: set[str] = set()
+    for source in sources:
+        for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(source)))):
+            for kind, field in ((ast.Name, "id"), (ast.arg, "arg"), (ast.Attribute, "attr")):
+                if isinstance(node, kind):
+                    used.add(getattr(node, field))
+            if isinstance(node, ast.FunctionDef):
+                used.add(node.name)
+    return used
+
+
+def page_name(module: str) -> str:
+    """The page of a module of the API."""
+    return f"api_{module.rpartition('.')[2]}.md"
+
+
+def api() -> dict[str, str]:
+    """The pages of the API: the public names, and a page a module."""
+    public = []
+    for name in heavybandit.__all__:
+        found = getattr(heavybandit, name)
+        if isinstance(found, ModuleType):
+            if name not in MODULES:
+                raise ValueError(f"heavybandit.{name} is public, but has no page of the API")
+            continue
+        kind = "autoclass" if inspect.isclass(found) else "autofunction"
+        options = [":members:", ":inherited-members:"] if kind == "autoclass" else []
+        target = f"heavybandit.{name}"
+        if name in MODULES:  # simulate is a function and a module, and the module has the anchor
+            target += f".{name}"
+            options.append(":no-index:")
+        public.append("\n   ".join([f".. {kind}:: {target}", *options]) + "\n")
+    pages = {
+        page_name(module): f"# {title}\n\n`heavybandit.{module}`\n\n"
+        f"```{{eval-rst}}\n.. automodule:: heavybandit.{module}\n   :members:\n```\n"
+        for module, title in MODULES.items()
+    }
+    modules = "\n".join(
+        f"- [{title}]({page_name(module)}): `heavybandit.{module}`"
+        for module, title in MODULES.items()
+    )
+    pages["api.md"] = (
+        "# API\n\nWhat `import heavybandit as hb` offers, with signatures and docstrings as they "
+        "stand in the source, and the modules it comes from.\n\n## Modules\n\n"
+        f"{modules}\n\n## Public names\n\n"
+        "```{eval-rst}\n" + "\n".join(public) + "```\n"
+    )
+    return pages
+
+
+def restructured(lines: list[str]) -> list[str]:
+    """A docstring as it stands, in reStructuredText: nothing in it is taken for markup.
+
+    Only code in backticks is set as code, and indented lines keep their layout.
+    """
+    out: list[str] = []
+    layout = False
+    for line in lines:
+        indented = line.startswith("    ")
+        if indented and not layout:
+            out += ["", ".. code-block:: text", ""]
+        elif layout and line.strip() and not indented:
+            out.append("")
+        layout = indented or (layout and not line.strip())
+        if layout:
+            out.append(line)
+            continue
+        parts = re.split(r"`+([^`]+)`+", line)
+        parts[::2] = [re.sub(r"([\\*|_<>`:])", r"\\\1", part) for part in parts[::2]]
+        parts[1::2] = [f"\\ ``{part}``\\ " for part in parts[1::2]]
+        out.append("".join(parts))
+    return out
+
+
+if __name__ == "__main__":
+    try:
+        gather()
+    except (ValueError, OSError) as error:
+        sys.exit(f"book: {error}")

@@ -1,0 +1,283 @@
+"""`heavybandit run`: policies side by side in one world, on the same seeds, contexts and noise."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..noise import SECTION6
+from ..own.checking import check_noise, check_world, unrepeatable
+from ..own.loading import (
+    FILE_AND_NAME,
+    OwnNoise,
+    OwnWorld,
+    arguments_of,
+    as_noise,
+    files_of,
+    load,
+    place,
+    told,
+)
+from ..pipeline.spec import NOISES, POLICIES, WORLDS, Recipe, recipe
+from ..replication.plotting import check_figure_name, regret_figure, save
+from ..replication.regrets import mean_limit
+from ..simulate import Run, simulate
+from .contenders import Contender, bounded, check_settings, contenders, read_settings
+
+TO_EACH_SIDE = 0.975  # of the 95 % intervals in the table
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """What `heavybandit run` can be told."""
+    command.add_argument(
+        "policy",
+        help=f"one of {', '.join(POLICIES)}, or path/to/file.py:ClassName for your own; "
+        f"settings may follow: CRT:width_scale=0.003,eps=0.5",
+    )
+    command.add_argument(
+        "--beside",
+        action="append",
+        default=[],
+        metavar="POLICY,POLICY,...",
+        help="further policies, written in the same way, on the same seeds, contexts and noise",
+    )
+    command.add_argument(
+        "--world",
+        default="section6",
+        help=f"one of {', '.join(WORLDS)}, or path/to/file.py:ClassName for your own",
+    )
+    command.add_argument(
+        "--noise",
+        help=f"{', '.join(SECTION6)}; a family with settings such as "
+        "SymmetricPareto:shape=1.5,scale=0.3; or path/to/file.py:ClassName for your own, with "
+        "settings or without (default: student-t)",
+    )
+    command.add_argument("--horizon", type=plays, default=10_000, help="plays (default 10000)")
+    command.add_argument("--seed", type=int, default=0, help="the first seed (default 0)")
+    command.add_argument("--seeds", type=int, default=1, help="how many seeds (default 1)")
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of the first policy; v may be 'printed' or 'exact' (default: printed in "
+        "Section 6's noises, else exact)",
+    )
+    command.add_argument(
+        "--world-set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of the world, such as n_arms=4",
+    )
+    command.add_argument(
+        "--plot", type=Path, metavar="FILE", help="draw the curves: .png, .svg, .pdf"
+    )
+
+
+def plays(text: str) -> int:
+    """A whole number of plays; 1e6 is one too."""
+    try:
+        value = float(text)
+        if value == int(value):
+            return int(value)
+    except (ValueError, OverflowError):
+        pass
+    raise argparse.ArgumentTypeError(f"a whole number of plays is needed, got {text!r}")
+
+
+def own_noise(path: str, name: str, params: dict[str, Any]) -> Any:
+    """A noise of the reader's, which must pass its check: its luck is shared by all policies."""
+    build = load(path, name)
+    check_settings(name, build, params)
+    problems = check_noise(build, **params)
+    if problems:
+        raise ValueError(f"{path}:{name} is no noise yet: {'; '.join(problems)}")
+    settings = ", ".join(f"{key}={value}" for key, value in params.items())
+    law = as_noise(build(**params))
+    called = f"{name}({settings})" if settings else ""
+    return replace(law, called=called) if isinstance(law, OwnNoise) else law
+
+
+def _noise(text: str) -> Any:
+    filed = FILE_AND_NAME.fullmatch(text)
+    if filed:
+        pairs = filed["rest"].split(",") if filed["rest"] is not None else []
+        return own_noise(filed["file"], filed["name"], read_settings(pairs, "--noise"))
+    family, colon, rest = text.partition(":")
+    if family.endswith(".py"):
+        raise ValueError(f"name the class too: {family}:ClassName")
+    if family not in (*SECTION6, *NOISES) or (colon and family not in NOISES):
+        raise ValueError(
+            f"there is no noise {family!r}; there are {', '.join([*SECTION6, *NOISES])}; "
+            f"one of your own is named path/to/file.py:ClassName"
+        )
+    if family in SECTION6:
+        return family
+    params = read_settings(rest.split(","), "--noise") if colon else {}
+    check_settings(family, NOISES[family], params)
+    return recipe(family, **params)
+
+
+def _world(options: argparse.Namespace) -> Any:
+    params = read_settings(options.world_set, "--world-set")
+    filed = FILE_AND_NAME.fullmatch(options.world)
+    if filed:
+        return _own_world(filed, options, params)
+    if options.world not in WORLDS:
+        raise ValueError(
+            f"there is no world {options.world!r}; there are {', '.join(WORLDS)}; "
+            f"one of your own is named path/to/file.py:ClassName"
+        )
+    if options.world == "lower_bound":
+        params = {"dim": 9, "n_arms": 4, "eps": 1.0, "horizon": options.horizon} | params
+        if options.noise:
+            raise ValueError("--noise does not go with lower_bound, which has its own payoffs")
+    else:
+        params["noise"] = _noise(options.noise or "student-t")
+    check_settings(options.world, WORLDS[options.world], params, ("horizon",))
+    return recipe(options.world, **params).build(WORLDS)
+
+
+def _own_world(
+    filed: re.Match[str], options: argparse.Namespace, params: dict[str, Any]
+) -> OwnWorld:
+    """A world of the reader's, which gets the noise and the horizon if it has such arguments."""
+    build, called = load(filed["file"], filed["name"]), f"{filed['file']}:{filed['name']}"
+    if filed["rest"] is not None:
+        params = read_settings(filed["rest"].split(","), "--world") | params
+    known = arguments_of(build)
+    if "noise" in known:
+        named = _noise(options.noise or "student-t")
+        named = named.build(NOISES) if isinstance(named, Recipe) else named
+        params["noise"] = SECTION6[named] if isinstance(named, str) else named
+    elif options.noise:
+        raise ValueError(f"--noise needs a world with an argument noise; {called} has none")
+    if "horizon" in known:
+        params.setdefault("horizon", options.horizon)
+    check_settings(called, build, params, ("noise", "horizon"))
+    problems = check_world(build, **params)
+    if problems:
+        raise ValueError(f"{called} is no world yet: {'; '.join(problems)}")
+    own = build(**params)
+    return OwnWorld(own, as_noise(own.noise))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Carry out the command; returns the exit code 0, or raises."""
+    if options.seeds < 1:
+        raise ValueError(f"--seeds must be at least 1, got {options.seeds}")
+    if options.plot:
+        check_figure_name(options.plot)  # before the work, not after it
+    named = contenders(options.policy, read_settings(options.set, "--set"), options.beside)
+    world = _world(options)
+    together = [bounded(one, world) for one in named]
+    if "Uniform" not in [one.text for one in together]:  # the control of every table and figure
+        together.append(Contender("Uniform", POLICIES["Uniform"], {}, "Uniform"))
+    shape = {"horizon": options.horizon, "n_arms": world.n_arms, "dim": world.dim}
+    runs: dict[str, list[Run]] = {one.label: [] for one in together}
+    files = set().union(*(files_of(one.build) for one in together), *map(files_of, _drawers(world)))
+    for seed in range(options.seed, options.seed + options.seeds):
+        policies = [_told_apart(one, files, one.built, shape, seed) for one in together]
+        if seed == options.seed:
+            for one in together:
+                if one.own:
+                    _told_apart(one, files, _repeated, one, shape, world, seed)
+        points: int | list[int] = 200
+        for one, policy in zip(together, policies, strict=True):
+            made = _told_apart(one, files, _simulated, policy, world, seed, points)
+            runs[one.label].append(replace(made, policy=one.label))
+            if not options.beside:
+                points = [*map(int, made.plays)]  # so that the two columns can be compared
+    if options.beside:
+        _ends(list(runs.values()), together)
+    else:
+        _table(runs[together[0].label], runs["Uniform"])
+    if options.plot:
+        seeds = f", {options.seeds} seeds: median and range" if options.seeds > 1 else ""
+        who = "pseudo-regret" if options.beside else together[0].label
+        title = f"{who} in {next(iter(runs.values()))[0].world}{seeds}"
+        save(regret_figure(list(runs.values()), title), options.plot)
+        print(f"drawn in {options.plot}")
+    return 0
+
+
+def _drawers(world: Any) -> list[type]:
+    """The classes that draw contexts and noise, which may be the reader's."""
+    return [type(getattr(one, "own", one)) for one in (world, world.noise)]
+
+
+def _repeated(one: Contender, shape: dict[str, int], world: Any, seed: int) -> None:
+    said = unrepeatable(lambda: one.built(shape, seed), world, 100, seed)
+    if said:
+        raise ValueError(f"{said}, which __init__ gets if it has an argument seed")
+
+
+def _simulated(policy: Any, world: Any, seed: int, points: int | list[int]) -> Run:
+    return simulate(policy, world, seed, checkpoints=points, progress=sys.stderr.isatty())
+
+
+def _told_apart(one: Contender, files: set[str], do: Callable[..., Any], *rest: Any) -> Any:
+    """What `do` gives; a failure in code of the reader's is told with its file and line."""
+    try:
+        return do(*rest)
+    except (Exception, SystemExit) as error:
+        if not one.own and not place(error, files):
+            raise
+        raise ValueError(f"{one.text} failed: {told(error, files)}") from error
+
+
+def _seeds(runs: list[Run]) -> str:
+    return f"mean of {len(runs)} seeds" if len(runs) > 1 else f"seed {runs[0].seed}"
+
+
+def _table(runs: list[Run], uniform: list[Run]) -> None:
+    """Regret at ten checkpoints: the mean over seeds, its range, and uniform play's mean."""
+    print(f"{runs[0].policy} in {runs[0].world}: pseudo-regret, {_seeds(runs)}")
+    spread = f" {'lowest':>14} {'highest':>14}" if len(runs) > 1 else ""
+    print(f"{'plays':>12} {'regret':>14} {'per play':>10}{spread} {'uniform':>14}")
+    mine = np.array([run.curve for run in runs])
+    control = np.mean([run.curve for run in uniform], axis=0)
+    points = len(runs[0].plays)
+    for i in sorted({round((k + 1) * points / 10) - 1 for k in range(10)} - {-1}):
+        plays, mean = runs[0].plays[i], mine[:, i].mean()
+        low, high = mine[:, i].min(), mine[:, i].max()
+        spread = f" {low:>14.2f} {high:>14.2f}" if len(runs) > 1 else ""
+        print(f"{plays:>12} {mean:>14.2f} {mean / plays:>10.4f}{spread} {control[i]:>14.2f}")
+
+
+def _ends(together: list[list[Run]], told: list[Contender]) -> None:
+    """Regret at the end, a policy a line, and how much more a play costs than the first one's.
+
+    Differences are taken seed by seed and per play made, which for some policies are a few less
+    than the horizon; their interval is Student's.
+    """
+    first = together[0]
+    print(f"{len(together)} policies in {first[0].world}: pseudo-regret, {_seeds(first)}")
+    width = max(len(runs[0].policy) for runs in together)
+    interval = ", 95 % interval" if len(first) > 1 else ""
+    more = f"more per play than {first[0].policy}{interval}"
+    print(f"{'policy':<{width}} {'plays':>12} {'regret':>14} {'per play':>10}   {more}")
+    base = np.array([run.regret / run.plays[-1] for run in first])
+    for runs in together:
+        each = np.array([run.regret / run.plays[-1] for run in runs])
+        regret = np.mean([run.regret for run in runs])
+        name, made = runs[0].policy, runs[0].plays[-1]
+        line = f"{name:<{width}} {made:>12} {regret:>14.2f} {each.mean():>10.4f}"
+        if runs is not first:
+            gaps = each - base
+            limit = f" ± {mean_limit(gaps, TO_EACH_SIDE):.4f}" if len(gaps) > 1 else ""
+            line += f"   {gaps.mean():>+10.4f}{limit}"
+        print(line)
+    looked_up = [f"{c.label} {c.settings['v']:.4g} ({c.v})" for c in told if c.settings and c.v]
+    if looked_up:
+        print(f"v, the bound on the moment: {', '.join(looked_up)}")
+    if len(first) == 1:
+        print("one seed says little: --seeds 10 gives means and an interval for each difference")

@@ -1,0 +1,242 @@
+"""`check_policy`, `check_noise`, `check_world`: what those of one's own still lack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..instances import section6
+from ..noise import FloatArray, Noise, StudentT
+from ..policy import LONGEST, whole
+from ..simulate import World, simulate
+from .loading import OwnNoise, as_noise, files_of, told, without_default
+from .moments import contradiction
+
+N_ARMS, DIM = 4, 3
+DRAWS = 100_000
+PARTS = (1, 6, 13)  # of draws that are asked for at once, and again in parts
+
+
+def check_policy(
+    build: Callable[..., Any], *, horizon: int = 2000, rounds: int = 100, **parameters: Any
+) -> list[str]:
+    """Say what is wrong with a policy; an empty list means that it can be simulated.
+
+    `build` is a class, or any function, that is called as
+    build(horizon=…, n_arms=4, dim=3, **parameters) and gives a policy. At most `rounds` of its
+    rounds are played, twice: the same policy must choose the same arms.
+    """
+    problems: list[str] = []
+    if not callable(build):
+        return [f"give the class (or a function that builds it), not an object: {build!r}"]
+
+    files = files_of(build)
+
+    def fresh() -> Any:
+        return build(horizon=horizon, n_arms=N_ARMS, dim=DIM, **parameters)
+
+    try:
+        policy = fresh()
+    except Exception as error:
+        call = ", ".join(
+            f"{name}={value!r}"
+            for name, value in {
+                "horizon": horizon,
+                "n_arms": N_ARMS,
+                "dim": DIM,
+                **parameters,
+            }.items()
+        )
+        return [f"it could not be built with {call}: {told(error, files)}"]
+    files |= files_of(type(policy))
+    for member in ("plays", "rounds"):
+        value = getattr(policy, member, None)
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            problems.append(f"{member} must be a whole number of at least 1, it is {value!r}")
+    for member in ("select", "update"):
+        if not callable(getattr(policy, member, None)):
+            problems.append(f"{member} must be a method, it is missing or none")
+    if problems:
+        return problems
+    if policy.plays * policy.rounds > horizon:
+        problems.append(
+            f"plays * rounds must be at most horizon={horizon}, "
+            f"it is {policy.plays} * {policy.rounds} = {policy.plays * policy.rounds}"
+        )
+    try:
+        said = unrepeatable(fresh, section6(n_arms=N_ARMS, dim=DIM), rounds)
+    except Exception as error:
+        return [*problems, f"it could not be played: {told(error, files)}"]
+    return [*problems, said] if said else problems
+
+
+def unrepeatable(fresh: Callable[[], Any], world: World, rounds: int, seed: int = 0) -> str | None:
+    """What is to be said if two fresh policies part ways in their first rounds; else None."""
+    first, second = (_arms(fresh(), world, rounds, seed) for _ in range(2))
+    if first == second:
+        return None
+    t = next(t for t in range(len(first)) if first[t] != second[t])
+    return (
+        f"two fresh policies must choose the same arms in the same world, "
+        f"they chose {first[t]} and {second[t]} in round {t + 1}; "
+        f"draw from a generator made from a seed"
+    )
+
+
+class _Shortened:
+    """The same policy, asked for its first rounds only, by select and update as anyone would."""
+
+    def __init__(self, policy: Any, rounds: int) -> None:
+        self.plays, self.rounds = policy.plays, min(rounds, policy.rounds)
+        self.select, self.update = policy.select, policy.update
+
+
+def _arms(policy: Any, world: World, rounds: int, seed: int) -> list[int]:
+    kind = type(type(policy).__name__, (_Shortened,), {})  # messages name the policy, not us
+    run = simulate(kind(policy, rounds), world, seed, keep_arms=True)
+    return [] if run.arms is None else run.arms.tolist()
+
+
+def check_noise(build: Callable[..., Any], **parameters: Any) -> list[str]:
+    """Say what is wrong with a noise; an empty list means that policies can be simulated with it.
+
+    `build` is a class, or any function, that is called as build(**parameters) and gives an object
+    with `draw(rng, n)`. If it has `moment_about(q, a)` too, which policies that need a bound v ask
+    for, the moments are held against each other and against 100,000 draws; they are called wrong
+    only where they cannot be right, however heavy the tail.
+    """
+    if not callable(build):
+        return [f"give the class (or a function that builds it), not an object: {build!r}"]
+    files = files_of(build)
+    try:
+        noises = [as_noise(build(**parameters)) for _ in range(2)]
+    except Exception as error:
+        return [f"it could not be built: {told(error, files)}"]
+    files |= files_of(type(getattr(noises[0], "own", noises[0])))
+    try:
+        said = _unlike_a_stream(*noises)
+    except Exception as error:
+        return [f"draw failed: {told(error, files)}"]
+    law = noises[0]
+    if said or (isinstance(law, OwnNoise) and not hasattr(law.own, "moment_about")):
+        return said
+    if not hasattr(law, "moment_about"):  # not additive: its moments depend on the mean
+        return said
+
+    def moment(q: float, a: float) -> float:
+        value = law.moment_about(q, a)
+        if np.ndim(value) or not isinstance(value, int | float | np.number):
+            raise TypeError(f"moment_about({q:g}, {a:g}) must return a number, got {value!r:.60}")
+        return float(value)
+
+    try:
+        found = contradiction(moment, law.mean, _drawn(law, DRAWS))
+    except Exception as error:
+        return [f"moment_about failed: {told(error, files)}"]
+    return [found] if found else []
+
+
+def _unlike_a_stream(noise: Noise, twin: Noise) -> list[str]:
+    """What is wrong with the draws: their form, or what they depend on besides the generator."""
+    for n in (20, 1, DRAWS):
+        raw = noise.draw(np.random.default_rng(1), n)
+        got = np.asarray(raw)
+        if got.dtype.kind not in "biuf" or got.shape != (n,):
+            what = f"an array of shape {got.shape}" if got.ndim else f"{raw!r:.60}"
+            if got.dtype.kind not in "biuf" and got.ndim:
+                what += f" that holds {got.dtype}, not numbers"
+            return [f"draw(rng, {n}) must return an array of {n} numbers, it returned {what}"]
+        if not np.isfinite(got).all():
+            which = int(np.flatnonzero(~np.isfinite(got))[0])
+            return [f"draws must be finite; number {which + 1} of {n:,} is {got[which]}"]
+    once = _drawn(noise, sum(PARTS))
+    if not np.array_equal(once, _drawn(noise, sum(PARTS))):
+        return [
+            "the same generator must give the same draws, whatever was drawn before; "
+            "draw from rng alone, and keep nothing from one call to the next"
+        ]
+    if not np.array_equal(once, _drawn(twin, sum(PARTS))):
+        return ["two noises that are built alike must give the same draws from the same generator"]
+    rng = np.random.default_rng(1)
+    if not np.array_equal(once, np.concatenate([noise.draw(rng, n) for n in PARTS])):
+        parts = ", ".join(map(str, PARTS))
+        return [
+            f"{parts} draws one after the other must be the same as {sum(PARTS)} at once; take all "
+            f"that one draw needs from rng before the next, as rng.random((n, 2)) does for two "
+            f"numbers each"
+        ]
+    return []
+
+
+def _drawn(noise: Noise, n: int) -> FloatArray:
+    return np.array(noise.draw(np.random.default_rng(1), n), dtype=np.float64)
+
+
+def check_world(build: Callable[..., Any], **parameters: Any) -> list[str]:
+    """Say what is wrong with a world; an empty list means that policies can be simulated in it.
+
+    `build` is a class, or any function, that is called as build(**parameters) and gives an object
+    with the five members that `instances` lists. An argument noise that must be given is Student's
+    t noise here, unless `parameters` has another.
+    """
+    if not callable(build):
+        return [f"give the class (or a function that builds it), not an object: {build!r}"]
+    files = files_of(build)
+    if without_default(build, "noise"):
+        parameters = {"noise": StudentT()} | parameters
+    if without_default(build, "horizon"):
+        parameters = {"horizon": 10_000} | parameters
+    try:
+        world = build(**parameters)
+    except Exception as error:
+        return [f"it could not be built: {told(error, files)}"]
+    files |= files_of(type(world))
+    members = ("n_arms", "dim", "noise", "theta_star", "contexts")
+    problems = [f"it must have {name}" for name in members if not hasattr(world, name)]
+    if problems:
+        return problems
+    try:
+        for name in ("n_arms", "dim"):
+            whole(name, getattr(world, name), 1)
+        law = as_noise(world.noise)
+        problems = [f"its noise: {said}" for said in check_noise(lambda: law)]
+        problems += _unlike_a_world(world)
+    except Exception as error:
+        return [*problems, f"it failed: {told(error, files)}"]
+    return problems
+
+
+def _unlike_a_world(world: Any) -> list[str]:
+    theta = np.asarray(world.theta_star(1))
+    if theta.shape != (world.dim,) or not np.isfinite(theta).all():
+        return [f"theta_star(seed) must return dim={world.dim} finite numbers, got {theta!r:.60}"]
+    if not np.array_equal(theta, world.theta_star(1)):
+        return ["theta_star must be the same whenever it is asked for the same seed"]
+
+    def drawn(*parts: int) -> FloatArray:
+        rng, first, blocks = np.random.default_rng(1), 0, []
+        for n in parts:
+            blocks.append(np.array(world.contexts(rng, first, n, 1), dtype=np.float64))
+            first += n
+        return np.concatenate(blocks)
+
+    n, call = sum(PARTS), "contexts(rng, first_round, n_rounds, plays)"
+    X = drawn(n)
+    if X.shape != (n, world.n_arms, world.dim):
+        return [
+            f"{call} must return an array of shape (n_rounds, n_arms, dim) = "
+            f"{(n, world.n_arms, world.dim)}, got {X.shape}"
+        ]
+    longest = float(np.linalg.norm(X, axis=2).max())
+    if not longest <= LONGEST:
+        return [f"contexts must be finite and of norm at most 1; one has {longest:.6g}"]
+    if not np.array_equal(X, drawn(n)):
+        return ["the same generator must give the same contexts; draw from rng alone"]
+    if not np.array_equal(X, drawn(*PARTS)):
+        return [
+            f"the contexts of {', '.join(map(str, PARTS))} rounds one after the other must be the "
+            f"same as of {n} at once; draw those of a round before those of the next"
+        ]
+    return []

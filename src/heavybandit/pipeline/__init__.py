@@ -1,0 +1,1 @@
+"""An experiment as data → runs → store → tables, and their verification."""

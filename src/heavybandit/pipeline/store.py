@@ -1,0 +1,251 @@
+"""Results on disk: one checked text file a run, written whole or not at all.
+
+A file is named by its run's key and holds the run's description, its result and a checksum over
+both. It is written beside its place and then moved there, so that a kill at any moment leaves
+either nothing or a whole file. (After a power failure the file system may still hand back a torn
+one; the checksum finds it.) What does not check is set aside, named, and counts as not there; it is
+never deleted, and nothing is ever unpickled.
+
+    store/format.json          which format this is
+    store/runs/ab/ab12….json   finished runs
+    store/set-aside/           files that did not check
+    store/claims/              locks of groups under way; the system drops them with their process
+    store/tmp/                 files being written
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import re
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from .spec import Spec, canonical, digest, made_with
+
+FORMAT = 1
+
+
+class StoreError(Exception):
+    """Something about the store that the user has to know; the message is the whole story."""
+
+
+class Store:
+    """Finished runs in a folder."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self.set_aside: list[str] = []  # messages about files that did not check
+        marker = self.folder / "format.json"
+        try:
+            if marker.exists():  # before anything is made in a folder that may not be ours
+                self._check_format(marker)
+            for part in ("runs", "set-aside", "claims", "tmp"):
+                (self.folder / part).mkdir(parents=True, exist_ok=True)
+            if not marker.exists():
+                self._write(marker, canonical({"format": FORMAT}) + "\n")
+            self._write(self.folder / "tmp" / f"probe-{_me()}", "")
+            (self.folder / "tmp" / f"probe-{_me()}").unlink()
+        except OSError as error:
+            raise StoreError(_trouble(error, self.folder)) from error
+        sweep_up(self.folder / "tmp")
+
+    def _check_format(self, marker: Path) -> None:
+        try:
+            found = json.loads(marker.read_text())["format"]
+        except OSError as error:
+            raise StoreError(_trouble(error, marker)) from error
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise StoreError(
+                f"{marker} cannot be read, so this folder may not be a store of runs; "
+                f"name another folder, or remove that file if you know that it is"
+            ) from None
+        if found != FORMAT:
+            raise StoreError(
+                f"the store {self.folder} has format {found}, this version of heavybandit knows "
+                f"format {FORMAT}; use the version that wrote it, or name another folder"
+            )
+
+    def path(self, spec: Spec) -> Path:
+        """Where a run is, or will be."""
+        key = spec.key
+        return self.folder / "runs" / key[:2] / f"{key}.json"
+
+    def load(self, spec: Spec) -> dict[str, Any] | None:
+        """A finished run's result, or None if it is not there or does not check."""
+        record = self._record(spec)
+        return None if record is None else record["result"]
+
+    def computed_with(self, spec: Spec) -> dict[str, Any] | None:
+        """The versions behind a finished run."""
+        record = self._record(spec)
+        return None if record is None else record["made_with"]
+
+    def _record(self, spec: Spec) -> dict[str, Any] | None:
+        path = self.path(spec)
+        try:
+            raw = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StoreError(_trouble(error, path)) from error
+        wrong = _what_is_wrong(raw, spec)
+        if wrong is None:
+            record: dict[str, Any] = json.loads(raw)
+            return record
+        self._put_aside(path, wrong)
+        return None
+
+    def _put_aside(self, path: Path, wrong: str) -> None:
+        number = 0
+        while (place := self.folder / "set-aside" / f"{path.stem}.{number}.json").exists():
+            number += 1
+        try:
+            os.replace(path, place)
+        except FileNotFoundError:  # another process has just done the same
+            return
+        except OSError as error:
+            raise StoreError(f"{path.name} {wrong}; {_trouble(error, place)}") from error
+        message = f"{path.name} {wrong}; it was moved to {place} and the run will be done again"
+        self.set_aside.append(message)
+        print(f"heavybandit: {message}", file=sys.stderr)
+
+    def save(self, spec: Spec, result: dict[str, Any]) -> None:
+        """Write a finished run, whole or not at all."""
+        record = {
+            "format": FORMAT,
+            "key": spec.key,
+            "spec": spec.as_json(),
+            "made_with": made_with(),
+            "result": result,
+        }
+        text = canonical({**record, "sha256": digest(record)}) + "\n"
+        path = self.path(spec)
+        try:
+            path.parent.mkdir(exist_ok=True)
+            self._write(path, text)
+        except OSError as error:
+            raise StoreError(_trouble(error, path)) from error
+
+    def _write(self, path: Path, text: str) -> None:
+        write_whole(path, text, self.folder / "tmp")
+
+    def claim(self, name: str) -> Claim:
+        """Hold a group of runs, unless another process does."""
+        return Claim(self.folder / "claims" / name)
+
+
+class Claim:
+    """An advisory lock on a file, held until released or until the process ends, however it ends.
+
+    As a context manager it says whether it is held, and releases it in the end.
+    """
+
+    def __enter__(self) -> bool:
+        return self.held
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.file: int | None = None
+        try:
+            import fcntl
+        except ImportError:  # no such locks here: two sweeps at once may do a group twice
+            self.held = True
+            return
+        try:
+            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise StoreError(_trouble(error, path)) from error
+        self.file, self.held = file, True
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.release()
+        except OSError:  # a file system without locks: as above
+            pass
+
+    def release(self) -> None:
+        """Let others have it."""
+        if self.file is not None:
+            os.close(self.file)
+            self.file = None
+        self.held = False
+
+
+def sweep_up(folder: Path) -> None:
+    """Remove what processes of this machine that are gone were still writing there."""
+    ours = re.compile(rf"[\w.]+-{re.escape(socket.gethostname())}-(\d+)")  # no name has a hyphen
+    for left in folder.iterdir():
+        match = ours.fullmatch(left.name)
+        if match and not _alive(int(match[1])):
+            with contextlib.suppress(OSError):  # it harms nobody
+                left.unlink()
+
+
+def write_whole(path: Path, text: str, scratch: Path) -> None:
+    """Write a file so that it is there whole or not at all; scratch is on the same file system."""
+    temporary = scratch / f"{path.name}-{_me()}"
+    try:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+def _what_is_wrong(raw: bytes, spec: Spec) -> str | None:
+    """Why a file is not this run's, or None if it is."""
+    try:
+        record = json.loads(raw)
+        checksum = record.pop("sha256")
+        found = record["format"]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return "is cut short or is no result"
+    try:
+        good = digest(record) == checksum
+    except ValueError:  # NaN or infinity, which are never written
+        good = False
+    if not good:
+        return "was changed after it was written (its checksum does not match)"
+    if found != FORMAT:
+        raise StoreError(
+            f"the result {spec.key}.json is in format {found}, as a newer version of heavybandit "
+            f"may write it; this one knows format {FORMAT}, and left it as it is"
+        )
+    if record.get("key") != spec.key or record.get("spec") != spec.as_json():
+        return "belongs to other parameters"
+    return None
+
+
+def _me() -> str:
+    return f"{socket.gethostname()}-{os.getpid()}"
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _trouble(error: OSError, path: Path) -> str:
+    """What a failed file operation means for the one who has to mend it."""
+    kept = "finished runs are kept"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return f"no room left to write {path}; {kept}: free some space and run the same again"
+    if error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
+        return f"no permission to write {path}; {kept}: make it writable, or name another --store"
+    if error.errno in (errno.ENOTDIR, errno.EEXIST):
+        return f"{path} must be a folder, and a file is in its place; name another --store"
+    return f"cannot use {path}: {error.strerror or error}; {kept}"

@@ -1,0 +1,447 @@
+"""An experiment → all its runs, over processes or a cluster, into the store.
+
+Runs that share a world, a horizon and a seed go together, so that contexts are drawn once. Each
+run's bits depend on its description alone: not on the workers, their number, the order, or what
+was resumed. Only this process writes; workers compute.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..replication import coverage
+from ..simulate import Run, simulate_all
+from .progress import Progress
+from .spec import Coverage, CoverageSpec, Experiment, RunSpec, Spec, Together, made_with
+from .store import Claim, Store
+
+LIBRARIES = ("OMP", "OPENBLAS", "MKL", "NUMBA")
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in LIBRARIES}
+POLL = 0.25  # seconds between two looks at the workers
+TRIES = 3  # workers that may die with nothing finished in between
+
+
+class SweepError(Exception):
+    """Something about the sweep that the user has to know; the message is the whole story."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a sweep did."""
+
+    runs: int  # runs of the experiment
+    found: int  # already finished when it began
+    done: int  # simulated now
+    elsewhere: int  # finished meanwhile by another process
+
+
+def as_result(run: Run) -> dict[str, Any]:
+    """A run as plain data, exactly; NaN becomes null."""
+    return {
+        "regret": run.regret,
+        "plays": run.plays.tolist(),
+        "curve": run.curve.tolist(),
+        "diagnostics": {k: _plain(v) for k, v in run.diagnostics.items()},
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(v) for v in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def run_group(
+    specs: Sequence[Spec], report: bool | Callable[[int], None] = False
+) -> list[dict[str, Any]]:
+    """Do runs that go together; their results in the same order."""
+    if isinstance(specs[0], CoverageSpec):
+        return [_cover(spec, report) for spec in specs if isinstance(spec, CoverageSpec)]
+    together = [spec for spec in specs if isinstance(spec, RunSpec)]
+    world = together[0].make_world()
+    runs = simulate_all(
+        [spec.make_policy(world) for spec in together],
+        world,
+        together[0].seed,
+        checkpoints=together[0].checkpoints,
+        audit=together[0].audit,
+        progress=report,
+    )
+    return [as_result(run) for run in runs]
+
+
+def _cover(spec: CoverageSpec, report: bool | Callable[[int], None]) -> dict[str, Any]:
+    case = spec.case
+    return coverage.repeat(
+        spec.make_design(),
+        spec.make_noise(),
+        spec.estimator,
+        case.eps,
+        case.horizon,
+        case.delta,
+        spec.plays_a_round,
+        spec.reps,
+        spec.seed,
+        spec.salt,
+        report if callable(report) else lambda _: None,
+    )
+
+
+def plays_of(specs: Iterable[Spec]) -> int:
+    """How many plays runs take at the most; what progress counts."""
+    return sum(spec.plays for spec in specs)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What is sent to a worker: the runs, and where it reports the plays it has made."""
+
+    specs: list[Spec]
+    board: str | None  # a file of counters, if the worker can see it
+    slot: int
+
+
+def _work(task: _Task) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    report: bool | Callable[[int], None] = False
+    if task.board is not None:
+        counter = np.memmap(task.board, dtype=np.int64, mode="r+")
+
+        def report(n: int) -> None:
+            counter[task.slot] += n
+
+    return run_group(task.specs, report), made_with()
+
+
+def sweep(
+    experiment: Experiment | Coverage | Together,
+    store: Store,
+    *,
+    workers: int = 1,
+    dask: str | None = None,
+    progress: bool = True,
+    shuffle: int | None = None,
+) -> Summary:
+    """Simulate every run of the experiment that the store does not have yet.
+
+    workers   processes on this machine; 1 works in this one
+    dask      the address of a Dask scheduler to send the groups to instead
+    shuffle   a seed: take the groups in a random order (the results are the same)
+    """
+    groups: list[list[Spec]] = [list(group) for group in experiment.groups()]
+    if shuffle is not None:
+        order = np.random.default_rng(shuffle).permutation(len(groups))
+        groups = [groups[i] for i in order]
+    missing = [[spec for spec in group if store.load(spec) is None] for group in groups]
+    total = sum(len(group) for group in groups)
+    todo = deque(group for group in missing if group)
+    found = total - sum(len(group) for group in todo)
+    bar = Progress(experiment.name, plays_of(s for g in todo for s in g), show=progress)
+    counts = {"done": 0, "elsewhere": 0}
+    if not todo:
+        return Summary(total, found, **counts)
+    with Interrupts() as interrupts, bar, _pool(workers, dask, bar, interrupts) as pool:
+        _drive(todo, store, pool, bar, counts, interrupts)
+    return Summary(total, found, **counts)
+
+
+class Interrupts:
+    """Ctrl-C that cannot get lost.
+
+    Python drops an exception that is raised while an object is being finalised, and Ctrl-C is one;
+    so it is also written down, and `check` raises it again.
+    """
+
+    def __enter__(self) -> Interrupts:
+        self.asked = False
+        self.here = threading.current_thread() is threading.main_thread()
+        if self.here:
+            self.before = signal.signal(signal.SIGINT, self._ask)
+        return self
+
+    def _ask(self, *_: object) -> None:
+        self.asked = True
+        raise KeyboardInterrupt
+
+    def check(self) -> None:
+        """Stop here if that was asked for."""
+        if self.asked:
+            raise KeyboardInterrupt
+
+    def __exit__(self, *_: object) -> None:
+        if self.here:
+            signal.signal(signal.SIGINT, self.before)
+
+
+def _drive(
+    todo: deque[list[Spec]],
+    store: Store,
+    pool: Any,
+    bar: Progress,
+    counts: dict[str, int],
+    interrupts: Interrupts,
+) -> None:
+    """Keep the pool busy, write what comes back, leave alone what another process is at."""
+    busy: dict[Any, tuple[list[Spec], Claim]] = {}
+    ours: set[Claim] = set()
+    held_by_others = 0
+    try:
+        while todo or busy:
+            while todo and len(busy) < pool.width and held_by_others < len(todo):
+                group = todo.popleft()
+                claim = store.claim(group[0].group)
+                if not claim.held:
+                    todo.append(group)
+                    held_by_others += 1
+                    continue
+                ours.add(claim)
+                # Another process may have finished it since we looked.
+                left = [spec for spec in group if store.load(spec) is None]
+                counts["elsewhere"] += len(group) - len(left)
+                bar.advance(plays_of(group) - plays_of(left))
+                if not left:
+                    claim.release()
+                    continue
+                busy[pool.submit(left)] = (left, claim)
+            if not busy and todo:
+                bar.note("waiting for another process that is at the rest of these runs")
+                time.sleep(POLL)
+            for future, results in pool.finished(busy):
+                specs, claim = busy[future]
+                for spec, result in zip(specs, results, strict=True):
+                    store.save(spec, result)
+                del busy[future]
+                claim.release()
+                counts["done"] += len(specs)
+                bar.advance(plays_of(specs))
+            held_by_others = 0
+            interrupts.check()
+    finally:
+        for claim in ours:  # also of a group whose results could not be saved
+            claim.release()
+
+
+def _pool(workers: int, dask: str | None, bar: Progress, interrupts: Interrupts) -> Any:
+    if dask is not None:
+        return _Dask(dask)
+    return _Here(bar, interrupts) if workers == 1 else _Loky(workers, bar)
+
+
+class _Here:
+    """This process: one group at a time."""
+
+    width = 1
+
+    def __init__(self, bar: Progress, interrupts: Interrupts) -> None:
+        self.bar, self.interrupts = bar, interrupts
+
+    def __enter__(self) -> _Here:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def submit(self, specs: list[Spec]) -> int:
+        self.specs = specs
+        return 0
+
+    def finished(self, busy: Iterable[int]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+        if not busy:
+            return
+        made = [0]
+
+        def report(n: int) -> None:
+            made[0] += n
+            self.bar.under_way(made[0])
+            self.interrupts.check()
+
+        results = run_group(self.specs, report)
+        self.bar.under_way(0)
+        yield 0, results
+
+
+def _prepare_worker(parent: int, board: str) -> None:
+    """Leave Ctrl-C, which reaches every process of a terminal, to the parent; end when it says so.
+
+    The last counter of the board is its word. A parent that was killed cannot say anything.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    counter = np.memmap(board, dtype=np.int64, mode="r")
+
+    def watch() -> None:
+        while os.getppid() == parent and counter[-1] == 0:
+            time.sleep(0.25)
+        os._exit(1)  # nobody is left to take a result
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+class _Loky:
+    """Processes of this machine, through joblib's loky; one thread each."""
+
+    def __init__(self, workers: int, bar: Progress) -> None:
+        self.workers, self.bar = workers, bar
+        self.width = workers + 1  # one group waits, so that no worker does
+        self.tasks: dict[Any, _Task] = {}
+        self.futures: dict[Any, Any] = {}
+        self.deaths = 0  # of workers, since a group was last finished
+
+    def __enter__(self) -> _Loky:
+        file, self.board = tempfile.mkstemp(prefix="heavybandit-progress-")
+        os.close(file)
+        self.counter = np.memmap(self.board, dtype=np.int64, mode="w+", shape=(self.width + 1,))
+        self._start()
+        return self
+
+    def _start(self) -> None:
+        from joblib.externals.loky import ProcessPoolExecutor
+
+        self.executor = ProcessPoolExecutor(
+            self.workers,
+            env=ONE_THREAD,
+            initializer=_prepare_worker,
+            initargs=(os.getpid(), self.board),
+        )
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None:
+            self.counter[-1] = 1
+        self.executor.shutdown(wait=kind is None, kill_workers=kind is not None)
+        del self.counter
+        Path(self.board).unlink(missing_ok=True)
+
+    def submit(self, specs: list[Spec]) -> object:
+        taken = {task.slot for task in self.tasks.values()}
+        slot = next(slot for slot in range(self.width) if slot not in taken)
+        ticket = object()
+        self.tasks[ticket] = _Task(specs, self.board, slot)
+        self._send(ticket)
+        return ticket
+
+    def _send(self, ticket: object) -> None:
+        from concurrent.futures import Future
+        from concurrent.futures.process import BrokenProcessPool
+
+        task = self.tasks[ticket]
+        self.counter[task.slot] = 0
+        try:
+            self.futures[ticket] = self.executor.submit(_work, task)
+        except BrokenProcessPool as error:  # a worker has just died: `finished` will see it
+            self.futures[ticket] = Future()
+            self.futures[ticket].set_exception(error)
+
+    def finished(self, busy: Iterable[Any]) -> Iterator[tuple[Any, list[dict[str, Any]]]]:
+        from concurrent.futures import FIRST_COMPLETED, wait
+        from concurrent.futures.process import BrokenProcessPool
+
+        if not self.futures:
+            return
+        wait(self.futures.values(), timeout=POLL, return_when=FIRST_COMPLETED)
+        self.bar.under_way(int(self.counter[:-1].sum()))
+        broken = False
+        for ticket in [t for t, future in self.futures.items() if future.done()]:
+            if isinstance(self.futures[ticket].exception(), BrokenProcessPool):
+                broken = True
+                continue
+            results, _ = self.futures.pop(ticket).result()
+            self.counter[self.tasks.pop(ticket).slot] = 0
+            self.deaths = 0
+            yield ticket, results
+        if broken:
+            self._replace_workers()
+
+    def _replace_workers(self) -> None:
+        """A worker died (out of memory, or killed): start anew with what was under way."""
+        self.deaths += 1
+        if self.deaths == TRIES:
+            raise SweepError(
+                f"worker processes died {TRIES} times and nothing was finished in between, perhaps "
+                f"for lack of memory; finished runs are kept: try with fewer workers"
+            )
+        self.executor.shutdown(wait=True, kill_workers=True)
+        self._start()
+        for ticket in self.tasks:
+            self._send(ticket)
+
+
+class _Dask:
+    """The workers of a Dask cluster; a lost worker's groups go to the others."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.futures: list[Any] = []
+
+    def __enter__(self) -> _Dask:
+        try:
+            from distributed import Client
+        except ImportError:
+            raise SweepError(
+                "a Dask cluster needs the packages of the extra 'cluster': "
+                "pip install 'heavybandit[cluster]'"
+            ) from None
+        try:
+            self.client = Client(self.address, timeout=10, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise SweepError(
+                f"no Dask scheduler answers at {self.address}: {error or type(error).__name__}"
+            ) from None
+        workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        if not workers:
+            self.client.close()
+            raise SweepError(f"the Dask scheduler at {self.address} has no workers")
+        self.width = 2 * sum(w["nthreads"] for w in workers.values())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.client.cancel(self.futures)
+        self.client.close()
+
+    def submit(self, specs: list[Spec]) -> Any:
+        future = self.client.submit(_work, _Task(specs, None, 0), pure=False)
+        self.futures.append(future)
+        return future
+
+    def finished(self, busy: Iterable[Any]) -> Iterator[tuple[Any, list[dict[str, Any]]]]:
+        if not self.futures:
+            return
+        deadline = time.monotonic() + POLL
+        while time.monotonic() < deadline and not any(f.done() for f in self.futures):
+            time.sleep(0.01)
+        for future in [f for f in self.futures if f.done()]:
+            results, theirs = self._result(future)
+            ours = made_with()
+            if theirs != ours:
+                raise SweepError(
+                    f"a worker computes with {theirs}, this process with {ours}; "
+                    f"the bits could differ: install the same versions"
+                )
+            self.futures.remove(future)
+            yield future, results
+
+    def _result(self, future: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        from concurrent.futures import CancelledError
+
+        from distributed.scheduler import KilledWorker
+
+        try:
+            answer: tuple[list[dict[str, Any]], dict[str, Any]] = future.result()
+        except KilledWorker as error:
+            raise SweepError(
+                f"too many workers of the cluster died on the same group: {error}"
+            ) from None
+        except (CancelledError, OSError) as error:
+            raise SweepError(
+                f"the Dask scheduler at {self.address} was lost ({type(error).__name__}); "
+                f"finished runs are kept"
+            ) from None
+        return answer

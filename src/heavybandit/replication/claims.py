@@ -1,0 +1,342 @@
+"""The ledger: what the paper says, where it is checked, and what came out.
+
+An entry's verdict is computed from its evidence by one of the rules below, each with a test that
+drives it to every verdict it can give; nobody types a verdict in. Notebooks state which rule they
+use before they show a number. A statement whose notebook does not exist is absent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from scipy.stats import beta
+
+from ..pipeline.store import write_whole
+
+HOLDS = "holds"
+SILENT = "holds, but says nothing at this scale"
+OTHER_MECHANISM = "reproduced, by another mechanism"
+REPAIRED = "false as printed, holds as repaired"
+NOT_REPRODUCED = "not reproduced"
+OPEN = "cannot be settled"
+VERDICTS = (HOLDS, SILENT, OTHER_MECHANISM, REPAIRED, NOT_REPRODUCED, OPEN)
+
+STATEMENTS = {
+    "example-1": (
+        "Section 3.1, Example 1",
+        "Of two estimates each can be the better one for an arm",
+        "paper.lower_median",
+    ),
+    "lemma-1": (
+        "Section 5.1, Lemma 1",
+        "A weighted sum of centred noise exceeds χ with probability at most 2s + s²",
+        "theory.lemma1",
+    ),
+    "lemma-2": (
+        "Section 5.1, Lemma 2",
+        "The noise moves a single estimate by more than αc with probability at most ¼",
+        "theory.lemma2_threshold",
+    ),
+    "lemma-3": (
+        "Section 5.2, Lemma 3",
+        "The sum of c over a stage's n rounds is at most 5√(d n ln n)",
+        "theory.lemma3",
+    ),
+    "lemma-4": (
+        "Section 5.2, Lemma 4",
+        "Given a stage's contexts, its payoffs are independent",
+        "replication.theorem_1.biases",
+    ),
+    "lemma-5": (
+        "Section 5.2, Lemma 5",
+        "With probability 1 − δS, in every round and stage all intervals hold, the best arm "
+        "survives, and what survives is within 2^{3−s} of it",
+        "replication.regrets.audit",
+    ),
+    "lemma-6": (
+        "Section 5.2, Lemma 6",
+        "A stage s of n rounds has n ≤ 5·2^s(1 + α)√(d n ln n)",
+        "theory.lemma6",
+    ),
+    "lemma-7": (
+        "Section 5.5, Lemma 7",
+        "With the good one of K arms drawn at random every algorithm's expected regret, printed "
+        "with a probability in place of a mean, is at least T^{1/(1+ε)}K^{ε/(1+ε)}/8",
+        "theory.lemma7",
+    ),
+    "lemma-8": (
+        "Section 5.6, Lemma 8",
+        "Making arm a the good one changes the mean of any f of the payoffs by no more than stated",
+        "theory.lemma8",
+    ),
+    "prop-1": (
+        "Section 3.1, Proposition 1",
+        "BMM's interval covers all arms with probability at least 1 − δ/T",
+        "paper.bmm",
+    ),
+    "prop-2": (
+        "Section 3.1, Proposition 2",
+        "BTC's interval covers all arms with probability at least 1 − δ/T",
+        "paper.btc",
+    ),
+    "thm-1": (
+        "Section 3.2, Theorem 1",
+        "SupBMM's regret is at most the bound printed",
+        "theory.theorem1",
+    ),
+    "thm-2": (
+        "Section 3.2, Theorem 2",
+        "SupBTC's regret is at most the bound printed",
+        "theory.theorem2",
+    ),
+    "thm-3": (
+        "Section 4, Theorem 3",
+        "For every algorithm there is an instance, with payoffs in {0, 1/γ}, "
+        "γ = (K/(T+2K))^{1/(1+ε)}, and moments of at most 2, that costs it at least "
+        "(d−1)^{ε/(1+ε)}T^{1/(1+ε)}/32 in expectation",
+        "theory.theorem3",
+    ),
+    "stages-suffice": (
+        "Section 3.2, Algorithm 3",
+        "An arm is found within S = ⌊ln T⌋ stages",
+        "paper.SupBTC",
+    ),
+    "remark-tighter": (
+        "Section 3.1, remark after Proposition 1",
+        "For ε = 1 BMM's intervals are tighter than Chu et al.'s, whose α is O(√ln(TK))",
+        "theory.linucb_alpha",
+    ),
+    "remark-storage": (
+        "Section 3.1, remark after Proposition 2",
+        "BTC only needs to store historical payoffs",
+        "engine.truncation.btc_learn",
+    ),
+    "remark-moments": (
+        "Section 3.2, remark after Theorem 1",
+        "Lower central moments are bounded by powers of higher ones, so the bound for ε = 1 holds "
+        "for all higher moments too",
+        "noise.Additive.moment_about",
+    ),
+    "sec6-moments": (
+        "Section 6",
+        "The bounds on the moments of the two noises",
+        "noise.Additive.moment_about",
+    ),
+    "sec6-outperform-t": (
+        "Section 6",
+        "With Student's t noise the two algorithms outperform the rest",
+        "instances.section6",
+    ),
+    "sec6-outperform-pareto": (
+        "Section 6",
+        "With Pareto noise the two algorithms outperform the rest",
+        "instances.section6",
+    ),
+    "sec6-supbmm-smallest": ("Section 6", "SupBMM has the smallest regret", "paper.SupBMM"),
+    "abstract-matching": (
+        "Abstract",
+        "For ε = 1 the upper bound matches the lower one in d and T",
+        "theory.theorem3",
+    ),
+}
+"""Every statement that gets an entry: where it is, what it says, and the function of the package
+that computes or transcribes it, in the order of the table.
+
+Lemmas are numbered as the paper compiles."""
+
+IDS = tuple(STATEMENTS)
+
+CONFIDENCE = 0.99
+"""Of every interval that a rule looks at, each side."""
+
+ROUNDING = 1e-9
+"""By how much an inequality between computed numbers may be missed."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of the paper and what came of it."""
+
+    id: str  # one of IDS
+    where: str  # where in the paper
+    statement: str  # in our words, one sentence
+    notebook: str  # the file that settles it
+    test: str  # the test of the rule or of the code it rests on
+    evidence: dict[str, Any]  # the numbers that the rule looked at
+    verdict: str  # one of VERDICTS
+
+    def __str__(self) -> str:
+        return f"{self.id}: {self.verdict}"
+
+    def __post_init__(self) -> None:
+        if self.id not in IDS:
+            raise ValueError(f"id must be one of {', '.join(IDS)}; got {self.id!r}")
+        if self.verdict not in VERDICTS:
+            raise ValueError(f"verdict must be one of {'; '.join(VERDICTS)}; got {self.verdict!r}")
+
+
+def limits(hits: int, trials: int) -> tuple[float, float]:
+    """Clopper and Pearson's lower and upper limits on a probability, each at CONFIDENCE."""
+    if not 0 <= hits <= trials or trials < 1:
+        raise ValueError(
+            f"hits must be from 0 to trials, and trials at least 1; {hits} of {trials}"
+        )
+    low = float(beta.ppf(1 - CONFIDENCE, hits, trials - hits + 1)) if hits else 0.0
+    high = float(beta.ppf(CONFIDENCE, hits + 1, trials - hits)) if hits < trials else 1.0
+    return low, high
+
+
+def always_at_most(worst_ratio: float) -> str:
+    """An inequality that must hold in every case: by the largest left over right side.
+
+    Holds if that is at most 1 (up to rounding); otherwise it is not reproduced.
+    """
+    return HOLDS if worst_ratio <= 1 + ROUNDING else NOT_REPRODUCED
+
+
+def probability_at_most(cases: list[tuple[int, int]], allowed: float) -> str:
+    """A probability that must stay below `allowed` in every case, each (hits, trials).
+
+    Not reproduced if in some case even the lower limit is above; holds if in every case the upper
+    limit is not; otherwise it cannot be settled by so few trials.
+    """
+    if not cases:
+        raise ValueError("cases must hold at least one (hits, trials)")
+    bounds = [limits(*case) for case in cases]
+    if any(low > allowed for low, _ in bounds):
+        return NOT_REPRODUCED
+    return HOLDS if all(high <= allowed for _, high in bounds) else OPEN
+
+
+def all_of(verdicts: Sequence[str]) -> str:
+    """A statement with several parts: holds if each does; otherwise as its worst part.
+
+    Not reproduced comes before what cannot be settled.
+    """
+    if not verdicts or not set(verdicts) <= {HOLDS, NOT_REPRODUCED, OPEN}:
+        raise ValueError(f"parts must each hold, fail or stay open; got {list(verdicts)}")
+    return next((bad for bad in (NOT_REPRODUCED, OPEN) if bad in verdicts), HOLDS)
+
+
+def never_seen(cases: list[tuple[int, int]], allowed: float) -> str:
+    """A probability too small to see, each case (hits, trials).
+
+    Not reproduced if some case has more hits than such a probability would give but once in a
+    hundred; otherwise it holds as far as can be seen. The upper limits say how far that is.
+    """
+    if not cases:
+        raise ValueError("cases must hold at least one (hits, trials)")
+    return NOT_REPRODUCED if any(limits(*case)[0] > allowed for case in cases) else HOLDS
+
+
+def means_are_zero(means: list[tuple[float, float]], contrast: tuple[float, float]) -> str:
+    """Means that must be 0, each with how far it may be off, and one that should not be 0.
+
+    Cannot be settled if the contrast may be 0 too, for then the check has no power; otherwise holds
+    if each mean may be 0.
+    """
+    if not means:
+        raise ValueError("means must hold at least one (mean, limit)")
+    if abs(contrast[0]) <= contrast[1]:
+        return OPEN
+    return HOLDS if all(abs(mean) <= limit for mean, limit in means) else NOT_REPRODUCED
+
+
+YES, NO, UNCLEAR = "yes", "no", "?"
+
+
+def surely(differences: Sequence[tuple[float, float]]) -> str:
+    """Whether all differences, each a mean and how far it may be off, are below 0.
+
+    YES if each surely is, NO if one is surely above 0, else UNCLEAR.
+    """
+    if all(mean + off < 0 for mean, off in differences):
+        return YES
+    return NO if any(mean - off > 0 for mean, off in differences) else UNCLEAR
+
+
+def outperforms(
+    horizons: Sequence[tuple[Sequence[tuple[float, float]], Sequence[tuple[float, float]]]],
+) -> str:
+    """That some policies cost less than others, at a horizon that the paper does not print.
+
+    For each horizon that is tried: differences that must be below 0 for the order to be as said,
+    and those of the favoured policies from uniform play, each a mean and how far it may be off. At
+    a horizon the order is seen if every difference is surely below 0, and refuted if one is surely
+    above. One horizon where it is seen will do. It holds if at such a horizon all the favoured
+    policies also cost surely less than uniform play; if at none, the order is there but learning is
+    not its reason. If it is seen nowhere it is not reproduced, or cannot be settled unless it is
+    refuted at every horizon.
+    """
+    if not horizons or not all(order and gains for order, gains in horizons):
+        raise ValueError("horizons must hold at least one, each with differences and gains")
+    seen = [gains for order, gains in horizons if surely(order) == YES]
+    if any(surely(gains) == YES for gains in seen):
+        return HOLDS
+    if seen:
+        return OTHER_MECHANISM
+    refuted = all(surely(order) == NO for order, _ in horizons)
+    return NOT_REPRODUCED if refuted else OPEN
+
+
+def with_slack(verdict: str, *, matters: bool) -> str:
+    """What holds but makes no difference at any scale in sight is said to be silent."""
+    return SILENT if verdict == HOLDS and not matters else verdict
+
+
+def repaired(*, as_printed: bool, as_repaired: bool) -> str:
+    """A statement checked as printed and in a mended form, each found true or false."""
+    if as_printed:
+        return HOLDS
+    return REPAIRED if as_repaired else NOT_REPRODUCED
+
+
+def settle(
+    id: str, notebook: str, test: str, evidence: dict[str, Any], verdict: str, folder: str | Path
+) -> Claim:
+    """Enter what came of a statement, and return it."""
+    where, statement, _ = STATEMENTS.get(id, ("", "", ""))  # an unknown id is refused below
+    claim = Claim(id, where, statement, notebook, test, evidence, verdict)
+    record(claim, folder)
+    return claim
+
+
+def read(folder: str | Path) -> list[Claim]:
+    """The ledger's entries, in order; none if there is no ledger yet."""
+    path = Path(folder) / "claims.json"
+    if not path.exists():
+        return []
+    return [Claim(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))]
+
+
+def record(claim: Claim, folder: str | Path) -> None:
+    """Enter a claim, in place of an earlier one of the same id; the same ledger, the same bytes."""
+    path = Path(folder) / "claims.json"
+    with _alone(path.parent):
+        entries = {entry.id: entry for entry in read(folder)} | {claim.id: claim}
+        ordered = [asdict(entries[key]) for key in IDS if key in entries]
+        text = json.dumps(ordered, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            write_whole(path, text, path.parent)
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Two notebooks that record at the same moment wait for each other, where locks exist."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

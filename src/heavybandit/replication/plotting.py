@@ -1,0 +1,400 @@
+"""One look for all figures: the same colour, marker and line for a policy everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..policy import Floats
+from ..simulate import Run
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+class Look(NamedTuple):
+    """How a policy is drawn; colours from Okabe and Ito, which colour-blind readers tell apart."""
+
+    colour: str
+    marker: str
+    line: str
+
+
+LOOKS = {
+    "SupBMM": Look("#D55E00", "o", "-"),
+    "SupBTC": Look("#0072B2", "s", "-"),
+    "FlatBMM": Look("#D55E00", "o", ":"),
+    "FlatBTC": Look("#0072B2", "s", ":"),
+    "MoM": Look("#009E73", "^", "--"),
+    "CRT": Look("#CC79A7", "v", "--"),
+    "MENU": Look("#E69F00", "D", "--"),
+    "TOFU": Look("#56B4E9", "P", "--"),
+    "Uniform": Look("#000000", "", "-"),
+    "GreedyRidge": Look("#666666", "X", "-."),
+    "LinUCB": Look("#999999", "*", "-."),
+    "Blind": Look("#882255", "d", ":"),
+    "HeavyOFUL": Look("#44AA99", "H", "--"),
+    "HvtUCB": Look("#6666CC", "<", "--"),
+    "ClippedUCB": Look("#CC3311", "p", "-"),
+}
+OTHERS = (  # policies of the reader's own, and the same one with other settings, in this order
+    Look("#661100", "h", "-"),
+    Look("#117733", "<", "--"),
+    Look("#332288", ">", "-."),
+    Look("#999933", "p", ":"),
+    Look("#AA4499", "8", "-"),
+)
+
+METADATA: dict[str, dict[str, Any]] = {
+    ".png": {"Software": None},
+    ".svg": {"Date": None, "Creator": None},
+    ".pdf": {"CreationDate": None, "Producer": None, "Creator": None},
+}
+
+
+def look(policy: str) -> Look:
+    """How to draw the policy of that name."""
+    return LOOKS.get(policy, OTHERS[0])
+
+
+def looks(policies: Sequence[str]) -> dict[str, Look]:
+    """How to draw several policies in one figure: each its own way, while there are enough.
+
+    What follows a colon are settings. The first of several with different ones, and who comes
+    without any, looks as usual.
+    """
+    names = {policy: policy.partition(":")[0] for policy in policies}
+    found: dict[str, Look] = {}
+    for policy in sorted(policies, key=len):
+        usual = LOOKS.get(names[policy])
+        if usual is not None and usual not in found.values():
+            found[policy] = usual
+    unusual = sorted(
+        set(policies) - set(found), key=lambda p: (names[p] in LOOKS, policies.index(p))
+    )
+    return found | {policy: OTHERS[i % len(OTHERS)] for i, policy in enumerate(unusual)}
+
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito's colours for what is not a policy, in a fixed order."""
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)))
+
+
+def panels(
+    count: int = 1, *, down: int = 1, size: tuple[float, float] = (7.0, 4.2), **shared: Any
+) -> Any:
+    """A figure and its axes, without boxes: side by side, and row by row if there are several.
+
+    `shared` as in plt.subplots.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots(down, count, squeeze=False, **shared).ravel()
+    for one in axes:
+        one.spines[["top", "right"]].set_visible(False)
+    return figure, (axes[0] if len(axes) == 1 else list(axes))
+
+
+def rows(
+    axes: Axes,
+    names: Sequence[str],
+    values: Sequence[float],
+    *,
+    spans: Sequence[tuple[float, float]] | None = None,
+    which: int = 0,
+    label: str | None = None,
+    lower: float = 0.0,
+) -> None:
+    """A dot a row, the first row on top, with a bar over its span; `which` picks the identity.
+
+    lower   by how much of a row it stands below its middle
+    """
+    places = np.arange(len(names)) + lower
+    colour, marker = PALETTE[which], MARKERS[which]
+    if spans is not None:
+        axes.hlines(places, *np.transpose(spans), color=colour, linewidth=2.5, alpha=0.45)
+    axes.plot(values, places, marker, color=colour, markersize=4.5, linestyle="none", label=label)
+    axes.set_yticks(np.arange(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.grid(axis="x", linewidth=0.4, alpha=0.5)
+
+
+def style(which: int) -> dict[str, Any]:
+    """The identity of a line that is not a policy's: colour, marker and dashes."""
+    return {
+        "color": PALETTE[which],
+        "marker": MARKERS[which],
+        "linestyle": LINES[which],
+        "markersize": 4,
+    }
+
+
+def shade(which: int, count: int) -> Any:
+    """One of `count` steps from dark to light, for what has an order."""
+    import matplotlib as mpl
+
+    return mpl.colormaps["viridis"](0.85 * which / max(1, count - 1))
+
+
+def legend_above(axes: Axes) -> None:
+    """A legend over the axes, where it covers nothing."""
+    axes.legend(fontsize=8, ncols=2, frameon=False, loc="lower center", bbox_to_anchor=(0.4, 1.0))
+
+
+def rule(axes: Axes, x: float, text: str) -> None:
+    """A vertical line that says what it stands for."""
+    axes.axvline(x, color="#000000", linewidth=1.0)
+    axes.annotate(
+        text,
+        (x, 1.0),
+        xycoords=("data", "axes fraction"),
+        xytext=(0, 3),
+        textcoords="offset points",
+        ha="center",
+        va="bottom",
+        fontsize=8,
+    )
+
+
+def show(figure: Figure, name: str, alt: str, folder: str | Path) -> None:
+    """Write a notebook's figure as PNG and SVG and show it, with words for who cannot see it."""
+    from IPython.display import Image, display
+
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    for suffix in (".png", ".svg"):
+        save(figure, target / f"{name}{suffix}")
+    display(Image(filename=str(target / f"{name}.png"), alt=alt, width=760))
+
+
+def regret_figure(runs: Sequence[Sequence[Run]], title: str) -> Figure:
+    """Pseudo-regret against plays: for each policy the median over seeds, and their range."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.0, 4.2), layout="constrained")
+    axes = figure.add_subplot()
+    ends = {}
+    drawn = looks([same[0].policy for same in runs])
+    for same in runs:
+        curves = np.array([run.curve for run in same])
+        draw_regret(axes, drawn[same[0].policy], same[0].plays, curves)
+        ends[same[0].policy] = float(np.median(curves[:, -1]))
+    axes.set(xlabel="plays", ylabel="pseudo-regret", title=title, xlim=(0, None), ylim=(0, None))
+    end_labels(axes, ends, drawn)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def draw_regret(axes: Axes, style: Look, plays: Any, curves: Floats) -> None:
+    """Draw one policy's curves (seeds, checkpoints): median and band."""
+    x = np.concatenate([[0], plays])
+    middle = np.concatenate([[0.0], np.median(curves, axis=0)])
+    every = max(1, len(x) // 8)
+    axes.plot(
+        x, middle, style.line, color=style.colour, marker=style.marker, markevery=(every, every)
+    )
+    if len(curves) > 1:
+        low, high = curves.min(axis=0), curves.max(axis=0)
+        axes.fill_between(plays, low, high, color=style.colour, alpha=0.15, linewidth=0)
+
+
+def draw_means(axes: Axes, curves: dict[str, tuple[Any, Floats]]) -> None:
+    """Mean curves over seeds, of each policy its plays and (seeds, checkpoints), with names.
+
+    Names of curves that end close to each other are moved apart.
+    """
+    ends = {}
+    for policy, (plays, table) in curves.items():
+        style = look(policy)
+        y = np.concatenate([[0.0], table.mean(axis=0)])
+        every = max(1, len(y) // 6)
+        axes.plot(
+            np.concatenate([[0], plays]),
+            y,
+            style.line,
+            color=style.colour,
+            marker=style.marker,
+            markersize=4.5,
+            markevery=(every, every),
+        )
+        ends[policy] = y[-1]
+    axes.set(xlim=(0, None), ylim=(0, None))
+    end_labels(axes, ends)
+
+
+def end_labels(axes: Axes, ends: dict[str, float], drawn: Mapping[str, Look] | None = None) -> None:
+    """Policies' names at the right end of axes that start at 0, beside where each curve ends.
+
+    drawn   how they look, if not as usual
+    """
+    top, right = axes.get_ylim()[1], axes.get_xlim()[1]
+    names = sorted(ends, key=lambda name: ends[name])
+    places = apart([ends[name] / top for name in names], 0.06)
+    for name, place in zip(names, places, strict=True):
+        colour = (drawn[name] if drawn else look(name)).colour
+        line_label(axes, right, place * top, name, colour)
+
+
+def apart(places: Sequence[float], least: float) -> list[float]:
+    """Ascending places moved to be at least so far apart, both neighbours alike; none below 0."""
+    moved = np.array(places, dtype=float)
+    for _ in range(200):
+        gaps = np.diff(moved)
+        close = np.flatnonzero(gaps < least - 1e-9)
+        for i in close.tolist():
+            push = (least - (moved[i + 1] - moved[i])) / 2
+            moved[i] -= max(push, 0.0)
+            moved[i + 1] += max(push, 0.0)
+    moved[0] = max(moved[0], 0.0)
+    for j in range(1, len(moved)):  # none below 0, where the axis with its numbers is
+        moved[j] = max(moved[j], moved[j - 1] + least - 1e-9)
+    return [float(place) for place in moved]
+
+
+def shares(axes: Axes, table: Floats, names: Sequence[str], columns: Sequence[str]) -> None:
+    """Rows of shares as shades from white to black, a row a name; the largest of each is named."""
+    axes.imshow(table, aspect="auto", cmap="Greys", vmin=0, vmax=max(0.5, float(table.max())))
+    axes.set_yticks(range(len(names)), names)
+    axes.set_xticks(range(len(columns)), columns, fontsize=8)
+    axes.spines[:].set_visible(False)
+    for i, row in enumerate(table):
+        j = int(row.argmax())
+        ink = "#FFFFFF" if row[j] > 0.5 else "#000000"
+        axes.annotate(
+            f"{100 * row[j]:.0f}", (j, i), ha="center", va="center", color=ink, fontsize=7
+        )
+
+
+def mosaic(
+    axes: Axes, colours: Sequence[Sequence[str | None]], words: Sequence[Sequence[str]]
+) -> None:
+    """Squares in rows, each with a colour and a word; None leaves a hole."""
+    from matplotlib.patches import Rectangle
+
+    for i, (line, said) in enumerate(zip(colours, words, strict=True)):
+        for j, (colour, word) in enumerate(zip(line, said, strict=True)):
+            if colour is None:
+                continue
+            axes.add_patch(Rectangle((j - 0.48, i - 0.46), 0.96, 0.92, color=colour, linewidth=0))
+            ink = "#FFFFFF" if dark(colour) else "#000000"
+            axes.annotate(word, (j, i), ha="center", va="center", color=ink, fontsize=6.5)
+    axes.set(xlim=(-0.6, len(colours[0]) - 0.4), ylim=(len(colours) - 0.4, -0.6))
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+
+
+def headings(axes: Axes, above: dict[float, str], beside: Sequence[tuple[str, int, int]]) -> None:
+    """What groups of columns have in common, over them; and groups of rows, on their right."""
+    for x, words in above.items():
+        axes.annotate(
+            words,
+            (x, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, 62),
+            textcoords="offset points",
+            ha="center",
+            fontsize=9,
+            fontweight="bold",
+        )
+    right = axes.get_xlim()[1]
+    for words, first, end in beside:
+        axes.annotate(
+            words,
+            (right, (first + end - 1) / 2),
+            xytext=(8, 0),
+            textcoords="offset points",
+            rotation=270,
+            va="center",
+            fontsize=9,
+            fontweight="bold",
+            annotation_clip=False,
+        )
+        if first:
+            axes.axhline(first - 0.5, color="#000000", linewidth=0.8)
+
+
+def key(axes: Axes, colours: dict[str, str]) -> None:
+    """What colours stand for, under the axes."""
+    from matplotlib.patches import Patch
+
+    patches = [Patch(color=colour, label=words) for words, colour in colours.items()]
+    axes.legend(
+        handles=patches,
+        loc="upper center",
+        bbox_to_anchor=(0.4, -0.01),
+        ncols=len(patches),
+        fontsize=9,
+        frameon=False,
+    )
+
+
+def dark(colour: str) -> bool:
+    """Whether white words on this colour are the ones to read."""
+    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    return 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
+
+
+def draw_horizons(
+    axes: Axes, policy: str, horizons: Sequence[int], regrets: Sequence[Floats], label: str = ""
+) -> None:
+    """Draw total regret against the horizon: median and range over seeds, labelled at its end."""
+    style = look(policy)
+    middle = [float(np.median(values)) for values in regrets]
+    ends = [(float(values.min()), float(values.max())) for values in regrets]
+    axes.vlines(horizons, *np.transpose(ends), color=style.colour, linewidth=2.5, alpha=0.45)
+    axes.plot(horizons, middle, style.line, color=style.colour, marker=style.marker, markersize=4.5)
+    line_label(axes, horizons[-1], middle[-1], label or policy, style.colour)
+
+
+def stage_bars(axes: Axes, shares: Floats, names: Sequence[str]) -> None:
+    """A bar a row of `shares`, cut into stages, each with its number where there is room."""
+    for i, row in enumerate(shares):
+        bottom = 0.0
+        for s, share in enumerate(row):
+            colour = shade(s, shares.shape[1])
+            axes.bar(i, share, bottom=bottom, color=colour, edgecolor="#FFFFFF", linewidth=0.5)
+            if share > 0.08:
+                place = (i, bottom + share / 2)
+                ink = "#FFFFFF" if s < 0.6 * shares.shape[1] else "#000000"
+                axes.annotate(str(s + 1), place, ha="center", va="center", color=ink)
+            bottom += share
+    axes.set_xticks(range(len(names)), names)
+
+
+def line_label(axes: Axes, x: float, y: float, text: str, colour: str = "#000000") -> None:
+    """Words at a point of a line."""
+    axes.annotate(
+        text,
+        (x, y),
+        xytext=(7, 0),
+        textcoords="offset points",
+        color=colour,
+        va="center",
+        fontsize=8,
+        annotation_clip=False,
+    )
+
+
+def check_figure_name(path: str | Path) -> str:
+    """The kind of figure a file name asks for, or an error that lists the kinds there are."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in METADATA:
+        raise ValueError(f"a figure's file must end in {', '.join(METADATA)}; got {str(path)!r}")
+    if not Path(path).absolute().parent.is_dir():
+        raise ValueError(f"there is no folder {str(Path(path).parent)!r} to draw a figure in")
+    return suffix
+
+
+def save(figure: Figure, path: str | Path) -> None:
+    """Write a figure; the same figure gives the same bytes."""
+    import matplotlib as mpl
+
+    suffix = check_figure_name(path)
+    with mpl.rc_context({"svg.hashsalt": "heavybandit"}):
+        figure.savefig(path, dpi=150, metadata=METADATA[suffix])

@@ -1,0 +1,95 @@
+"""What a policy does, seen from outside: which arms it plays, and what its payoffs would tell it.
+
+The ranks and the ridge estimate are worked out from the contexts, the arms and the payoffs alone,
+in the same way for every policy, whatever it makes of them itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..engine import Compiled
+from ..engine.decide import width_factor
+from ..engine.offers import rank_by_width
+from ..engine.state import KIND, Ints
+from ..policy import CONTEXT_STREAM, NOISE_STREAM, Floats, stream
+from ..simulate import Run, World, simulate
+
+BLOCK = 4096  # rounds whose contexts are drawn at a time
+TRIALS = 2_000  # rounds on which an estimate is tried afterwards
+
+
+@dataclass(frozen=True)
+class Habits:
+    """One run: how often each rank was played, and what could have been known at its end.
+
+    The trials are rounds of the same world that the policy has not seen.
+    """
+
+    run: Run
+    by_mean: Ints  # (K,) rounds in which the arm played was the best, the second best, …
+    by_width: Ints  # (K,) … the widest by √(xᵀA⁻¹x) over all rounds before, the second widest, …
+    half_width: float  # what its widths have come down to: mean over the trials' best arms
+    error: float  # how far ridge on its own data is off there: mean |xᵀ(θ̂ − θ*)|
+    greedy_cost: float  # what playing by that ridge estimate alone would cost a play
+
+    @property
+    def widest(self) -> float:
+        """The share of rounds in which it played the widest arm."""
+        return float(self.by_width[0] / self.by_width.sum())
+
+    @property
+    def mean_rank(self) -> float:
+        """The mean rank by true mean of the arm played: 1 is the best, (K+1)/2 uniform play."""
+        return float(1 + self.by_mean @ np.arange(len(self.by_mean)) / self.by_mean.sum())
+
+
+def habits(policy: Compiled, world: World, seed: int = 0) -> Habits:
+    """Let a fresh policy play all its rounds, and look at what it did."""
+    run = simulate(policy, world, seed, checkpoints=1, keep_arms=True)
+    assert run.arms is not None
+    K, d, plays = world.n_arms, world.dim, policy.plays
+    contexts, noise = stream(seed, CONTEXT_STREAM), stream(seed, NOISE_STREAM)
+    theta = np.asarray(world.theta_star(seed))
+    A_inv, b = np.eye(d), np.zeros(d)
+    by_mean, by_width = np.zeros((2, K), dtype=np.int64)
+    ranks = np.empty(BLOCK, dtype=np.int64)
+    for first in range(0, policy.rounds, BLOCK):
+        n = min(BLOCK, policy.rounds - first)
+        X = np.ascontiguousarray(world.contexts(contexts, first, n, plays))
+        arms = run.arms[first : first + n]
+        means, played = X @ theta, np.arange(n)
+        chosen = means[played, arms]
+        by_mean += np.bincount((means > chosen[:, None]).sum(axis=1), minlength=K)
+        scratch = np.empty(d), np.empty((d, K)), np.empty(K)
+        rank_by_width(X, arms, A_inv, ranks[:n], *scratch)
+        by_width += np.bincount(ranks[:n], minlength=K)
+        draws = world.noise.draw(noise, n * plays)
+        paid = world.noise.payoffs(np.repeat(chosen, plays), draws)
+        b += paid.reshape(n, plays).mean(axis=1) @ X[played, arms]
+    X = world.contexts(contexts, policy.rounds, TRIALS, plays)
+    return Habits(run, by_mean, by_width, *_at_the_end(policy, X, theta, A_inv, A_inv @ b))
+
+
+def _at_the_end(
+    policy: Compiled, X: Floats, theta: Floats, A_inv: Floats, ridge: Floats
+) -> tuple[float, float, float]:
+    """Half-width, error and greedy cost; see `Habits`."""
+    means, trial = X @ theta, np.arange(len(X))
+    best = X[trial, means.argmax(axis=1)]
+    c = np.sqrt(np.einsum("td,de,te->t", best, A_inv, best))
+    greedy = means[trial, (X @ ridge).argmax(axis=1)]
+    return (
+        float(max(_factor(policy), 0.0) * c.mean()),  # Blind's factor is a sign
+        float(np.abs(best @ (ridge - theta)).mean()),
+        float((means.max(axis=1) - greedy).mean()),
+    )
+
+
+def _factor(policy: Any) -> float:
+    """What multiplies √(xᵀA⁻¹x) in the policy's last round."""
+    state = policy._state
+    return float(width_factor(state.num, state.clock[KIND], float(policy.rounds)))

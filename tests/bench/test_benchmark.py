@@ -1,0 +1,172 @@
+"""The benchmark runs from end to end, takes turns, and shows a missed goal as missed."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import benchmark
+from bench import peers, sections, sides
+from bench.measuring import table, turns_of, weigh
+from bench.sections import DEFAULT, FULL, QUICK, SECTIONS
+from heavybandit.replication.timings import Cost, about, load
+
+ROOT = Path(__file__).parents[2]
+LEFT_OUT = "left out MABWiser and coba, which are not installed; make bench installs them"
+
+
+def missed_row(goal: str = "≤ 2") -> Cost:
+    return weigh("floor world", "SupBTC, T = 10", ("whole", "drawing"), [(9.0, 3.0)], goal=goal)
+
+
+def test_the_quick_benchmark_runs_from_end_to_end(tmp_path: Path) -> None:
+    command = [sys.executable, "tests/benchmark.py", "--quick", "--strict", "--record"]
+    done = subprocess.run(
+        [*command, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    for title, _ in SECTIONS.values():
+        assert f". {title}" in done.stdout
+    assert "no goal was judged" in done.stdout
+    assert "turn 1 of 1" in done.stderr
+    measured = {cost.section.replace(" ", "-") for cost in load(tmp_path)}
+    there = peers.installed()
+    assert measured == set(SECTIONS) - (set() if there else {"peers"})
+    assert (LEFT_OUT in done.stdout) == (not there)
+    assert about(tmp_path)["scale"] == "quick"
+
+
+def test_without_the_peers_it_says_so_and_goes_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(peers, "find_spec", lambda _: None)
+    monkeypatch.setattr(benchmark, "POLICIES", ())
+    assert benchmark.measure(QUICK, ["peers"]) == []
+    assert LEFT_OUT in capsys.readouterr().out
+
+
+def test_the_two_sides_take_turns_and_are_compared_turn_by_turn() -> None:
+    calls = []
+
+    def side(name: str, values: list[float]) -> float:
+        calls.append(name)
+        return values.pop(0)
+
+    ones, others = [2.0, 30.0, 4.0], [1.0, 10.0, 1.0]
+    pairs = turns_of("x", lambda: side("one", ones), lambda: side("other", others), 3)
+    assert calls == ["one", "other"] * 3
+    ratio = weigh("s", "x", ("one", "other"), pairs, goal="≤ 2.5")
+    assert (ratio.one_median, ratio.other_median) == (4.0, 1.0)
+    assert (ratio.median, ratio.low, ratio.high, ratio.turns) == (3.0, 2.0, 4.0, 3)
+    assert ratio.verdict == "missed"
+    difference = weigh("s", "x", ("one", "other"), pairs, by="difference")
+    assert (difference.median, difference.low, difference.high) == (3.0, 1.0, 20.0)
+
+
+def test_a_missed_goal_is_printed_as_missed(capsys: pytest.CaptureFixture[str]) -> None:
+    table("A title", [missed_row(), missed_row("≤ 4")])
+    title, _, *lines = capsys.readouterr().out.strip().splitlines()
+    assert title == "A title, µs a round"
+    assert [line.split()[-1] for line in lines] == ["missed", "met"]
+    assert "3.00 [3.00, 3.00]" in lines[0]
+
+
+@pytest.mark.parametrize(("options", "code"), [([], 0), (["--strict"], 1)])
+def test_the_summary_lists_what_was_missed_and_strict_makes_it_the_exit_code(
+    options: list[str],
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(benchmark, "measure", lambda *_: [missed_row()])
+    assert benchmark.main(["--record", str(tmp_path), *options]) == code
+    assert "goals missed: 1 of 1\n  floor world: SupBTC, T = 10: 3.00, goal ≤ 2" in (
+        capsys.readouterr().out
+    )
+    assert load(tmp_path) == [missed_row()]
+
+
+def test_a_section_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        benchmark.arguments(["--only", "peers,speed"])
+    assert "--only must name some of uniform, horizon" in capsys.readouterr().err
+
+
+def test_the_transcription_must_fall_further_behind_as_the_horizon_grows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ratios = {1_000: 90.0, 2_000: 80.0, 5_000: 400.0, 10_000: 499.0}
+
+    def twins(case: sides.Case, what: str, turns: int, goal: str = "") -> Cost:
+        pairs = [(ratios[case.T], 1.0)] * turns
+        return weigh("paper", what, ("paper.py", "engine"), pairs, goal=goal, T=case.T)
+
+    monkeypatch.setattr(sections, "_twins", twins)
+    sections._transcribed.cache_clear()
+    rows = [(row.goal, row.verdict) for row in sections.paper(FULL)]
+    assert rows[:4] == [("", ""), ("", ""), ("", ""), ("≥ 500", "missed")]
+    growth = [(row.median, row.verdict) for row in sections.paper_grows(FULL)]
+    assert growth == [(pytest.approx(8 / 9, rel=1e-5), "missed"), (5.0, "met"), (1.2475, "met")]
+    sections._transcribed.cache_clear()
+
+
+@pytest.mark.parametrize("name", ["NumPy", "MABWiser", "coba"])
+def test_the_peers_choose_the_arms_that_the_engine_chooses(name: str) -> None:
+    if name in peers.MODULES:
+        pytest.importorskip(peers.MODULES[name])
+    assert peers.task(150).other(name)() > 0
+
+
+def test_a_peer_that_chooses_another_arm_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = peers.task(20)
+    arms = task.arms.tolist()
+    arms[7] = (arms[7] + 1) % 20
+    monkeypatch.setitem(peers.LOOPS, "odd", lambda _: lambda: arms)
+    with pytest.raises(AssertionError, match=f"odd chose arm {arms[7]} in round 8 where"):
+        task.other("odd")()
+
+
+def test_a_process_of_its_own_times_the_ends_of_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = itertools.count()
+    clock = SimpleNamespace(process_time=lambda: next(seconds))  # a second a look
+    monkeypatch.setattr(sides, "time", clock)
+    seen = sides.run_alone("LinUCB", 20_000)
+    # Blocks have 655 rounds: the third tenth ends after 10 of them, the ninth after 28.
+    assert seen.whole == pytest.approx(1e6 * 10 / 20_000)
+    assert seen.early == pytest.approx(1e6 * 3 / (10 * 655))
+    assert seen.late == pytest.approx(1e6 * 1 / (20_000 - 28 * 655))
+    assert seen.drawing > 0
+    assert seen.peak > 50
+
+
+def test_goals_are_for_full_horizons_and_not_for_a_try() -> None:
+    assert (DEFAULT.goal("≤ 2"), FULL.goal("≤ 2"), QUICK.goal("≤ 2")) == ("≤ 2", "≤ 2", "")
+
+
+def test_the_committed_costs_answer_every_section_and_no_other() -> None:
+    assert {cost.section.replace(" ", "-") for cost in load(ROOT / "data")} == set(SECTIONS)
+
+
+def test_reproducing_takes_the_measurements_as_they_were_recorded() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (recipe,) = re.findall(r"^reproduce:.*\n((?:\t.*\n)+)", makefile, re.M)
+    sweep, copy, notebooks, compare = (
+        recipe.index(part)
+        for part in ("heavybandit sweep", "\tcp data/bench.csv", "heavybandit notebooks", "compare")
+    )
+    assert sweep < copy < notebooks < compare
+    assert "benchmark.py" not in recipe
+
+
+def test_make_bench_installs_the_peers_and_runs_the_benchmark() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (needs, recipe) = re.findall(r"^bench:(.*?)##.*\n((?:\t.*\n)+)", makefile, re.M)[0]
+    assert ".venv/.ready-bench" in needs.split()
+    assert recipe == "\t$(PY) tests/benchmark.py\n"

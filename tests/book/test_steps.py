@@ -1,0 +1,125 @@
+"""The words for the paper's steps and the lines that transcribe them have no gaps."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import steps
+
+ROOT = Path(__file__).parents[2]
+WORDS = tomllib.loads((ROOT / "book" / "algorithms.toml").read_text(encoding="utf-8"))["algorithm"]
+PAPER = (ROOT / "src" / "heavybandit" / "paper.py").read_text(encoding="utf-8")
+SOURCE = '''
+def f(
+    x,  # step 2
+    y,
+):
+    """Words."""
+    while True:  # step 3
+        a = (x +
+             y)  # steps 4–5, at once
+        b = a  # no step, although it says # step 9
+    return b  # steps 1, 7
+
+
+def g():
+    return 0  # step 8
+'''
+
+
+def algorithm(
+    *told: list[int], lines: int = 8, closing: tuple[int, ...] = (6, 8)
+) -> dict[str, Any]:
+    entries = [{"steps": numbers, "text": f"does {numbers}"} for numbers in told]
+    printed = {"lines": lines, "closing": closing}
+    return {"number": 1, "title": "f", "names": ["f"], "intro": "", "step": entries, **printed}
+
+
+def test_a_mark_names_one_step_a_range_or_several() -> None:
+    assert steps.numbers("6") == (6,)
+    assert steps.numbers("8–10") == (8, 9, 10)
+    assert steps.numbers("9, 17") == (9, 17)
+
+
+def test_a_heading_names_a_range_only_where_no_step_is_left_out() -> None:
+    assert steps.heading([6]) == "Step 6"
+    assert steps.heading([8, 9, 10]) == "Steps 8–10"
+    assert steps.heading([9, 17]) == "Steps 9, 17"
+    assert steps.heading([1, 2, 9, 17, 18]) == "Steps 1–2, 9, 17–18"
+
+
+def test_a_piece_is_the_statement_the_head_of_a_loop_or_the_argument_that_is_marked() -> None:
+    found = {piece.steps: (piece.first, piece.text) for piece in steps.marked(SOURCE, ["f"])}
+    assert found == {
+        (2,): (3, "x,  # step 2"),
+        (3,): (7, "while True:  # step 3"),
+        (4, 5): (8, "a = (x +\n     y)  # steps 4–5, at once"),
+        (1, 7): (11, "return b  # steps 1, 7"),
+    }
+
+
+def test_only_the_named_definitions_are_looked_at() -> None:
+    assert [piece.steps for piece in steps.marked(SOURCE, ["g"])] == [(8,)]
+    with pytest.raises(ValueError, match="h is no function or class of the source"):
+        steps.marked(SOURCE, ["h"])
+
+
+def test_each_step_gets_the_lines_that_are_marked_with_it_in_the_order_of_the_text() -> None:
+    pairs = steps.paired(algorithm([1], [2], [3, 4], [5, 7]), SOURCE)
+    assert [pair.steps for pair in pairs] == [(1,), (2,), (3, 4), (5, 7)]
+    assert [[piece.first for piece in pair.source] for pair in pairs] == [
+        [11],
+        [3],
+        [7, 8],
+        [8, 11],
+    ]
+
+
+def test_a_step_of_the_text_without_a_line_is_refused() -> None:
+    with pytest.raises(ValueError, match="Algorithm 1: step 6 of the text has no line in f marked"):
+        steps.paired(algorithm([1, 2, 3, 4, 5, 6, 7]), SOURCE)
+
+
+def test_a_marked_line_without_a_step_of_the_text_is_refused() -> None:
+    with pytest.raises(ValueError, match="marked with step 5, but the text has no such step"):
+        steps.paired(algorithm([1, 2, 3, 4, 7]), SOURCE)
+
+
+def test_a_step_told_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match="the text has step 2 more than once"):
+        steps.paired(algorithm([1, 2], [2, 3, 4, 5, 7]), SOURCE)
+
+
+def test_a_step_of_the_paper_that_neither_text_nor_source_has_is_refused() -> None:
+    with pytest.raises(ValueError, match="step 6 of the paper's 7 is neither in the text nor in"):
+        steps.paired(algorithm([1, 2, 3, 4, 5, 7], lines=7, closing=()), SOURCE)
+    with pytest.raises(ValueError, match="step 8 of the paper's 8 is neither in the text nor in"):
+        steps.paired(algorithm([1, 2, 3, 4, 5, 7], closing=(6,)), SOURCE)
+
+
+def test_a_step_that_the_paper_does_not_have_or_that_only_closes_is_refused() -> None:
+    for wrong in ({"lines": 6}, {"closing": (6, 7, 8)}):
+        with pytest.raises(ValueError, match="Algorithm 1: step 7 is in the text and in the sou"):
+            steps.paired(algorithm([1, 2, 3, 4, 5, 7], **wrong), SOURCE)
+
+
+def test_the_algorithms_of_the_paper_are_told_and_transcribed_completely() -> None:
+    """By hand from the paper: how many lines are numbered, and which only close something."""
+    printed = {1: range(1, 8), 2: range(1, 11), 3: [*range(1, 16), 17, 18, 19]}
+    assert [words["number"] for words in WORDS] == list(printed)
+    for words in WORDS:
+        assert words["lines"] == {1: 8, 2: 11, 3: 20}[words["number"]]
+        told = [step for pair in steps.paired(words, PAPER) for step in pair.steps]
+        assert told == list(printed[words["number"]])
+
+
+def test_a_page_shows_each_line_with_its_number_beside_the_words() -> None:
+    page = steps.page([algorithm([1, 7], [2], [3], [4, 5])], SOURCE)
+    assert "**Step 2.** does [2]\n:::\n:::{container} does\n```{code-block} python" in page
+    assert "**Steps 4–5.** does [4, 5]" in page
+    assert "**Steps 1, 7.** does [1, 7]" in page
+    assert ":lineno-start: 8\n\na = (x +\n     y)  # steps 4–5, at once\n```" in page

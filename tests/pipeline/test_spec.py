@@ -1,0 +1,460 @@
+"""Experiments as data: what names a run, what does not, and the numbers that runs come out with."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import string
+from collections import Counter
+from dataclasses import replace
+from itertools import product
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heavybandit.noise import Pareto
+from heavybandit.pipeline import spec as experiments
+from heavybandit.pipeline.spec import (
+    ENGINE_VERSION,
+    POLICIES,
+    WORLDS,
+    Coverage,
+    Experiment,
+    Recipe,
+    RunSpec,
+    Together,
+    recipe,
+    with_bound,
+)
+from heavybandit.pipeline.sweep import run_group
+from heavybandit.replication.catalogue import EXPERIMENTS, by_name
+
+SMALL = Experiment(
+    name="small",
+    what="for tests",
+    worlds=(
+        recipe("section6", noise="student-t", n_arms=3, dim=2),
+        recipe("section6", noise="pareto", n_arms=3, dim=2),
+        recipe("lower_bound", dim=5, n_arms=2, eps=1.0),
+    ),
+    policies=(
+        recipe("SupBTC", v="printed"),
+        recipe("MoM", v="printed"),
+        recipe("TOFU", v=4.0, eps=0.5),
+        recipe("Uniform"),
+    ),
+    horizons=(300, 500),
+    seeds=3,
+    first_seed=7,
+    checkpoints=5,
+)
+
+words = st.text(string.ascii_letters, min_size=1, max_size=6).filter(lambda w: w != "name")
+plain = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=8),
+)
+flat_recipes = st.builds(
+    lambda name, params: recipe(name, **params), words, st.dictionaries(words, plain, max_size=3)
+)
+values = plain | flat_recipes
+settings_of = st.dictionaries(words, values, max_size=4)
+recipes = st.builds(lambda name, params: recipe(name, **params), words, settings_of)
+counts = st.integers(0, 10**6)
+specs = st.builds(RunSpec, recipes, recipes, counts, counts, counts, st.booleans())
+
+
+@given(words, settings_of, st.randoms(use_true_random=False))
+def test_the_order_of_a_recipes_parameters_does_not_matter(
+    name: str, params: dict[str, Any], luck: Random
+) -> None:
+    shuffled = list(params.items())
+    luck.shuffle(shuffled)
+    one, other = recipe(name, **params), recipe(name, **dict(shuffled))
+    assert one == other
+    assert len({one, other}) == 1
+    assert json.dumps(one.as_json()) == json.dumps(other.as_json())
+
+
+@given(recipes)
+def test_a_recipe_comes_back_from_json_as_it_was(one: Recipe) -> None:
+    back = Recipe.from_json(json.loads(json.dumps(one.as_json())))
+    assert back == one
+    assert repr(back) == repr(one)  # 4.0 does not become 4, which is equal to it
+
+
+def test_an_experiment_is_hashable_and_equal_to_its_copy() -> None:
+    assert len({SMALL, dataclasses.replace(SMALL)}) == 1
+    assert dataclasses.replace(SMALL, seeds=4) != SMALL
+
+
+def test_a_runs_key_is_the_checksum_of_its_description() -> None:
+    spec = RunSpec(
+        recipe("symmetric", noise=recipe("Gaussian", scale=0.5)), recipe("Uniform"), 300, 7, 5
+    )
+    written_out = (
+        f'{{"checkpoints":5,"engine":{ENGINE_VERSION},"horizon":300,'
+        '"policy":{"name":"Uniform","params":{}},"seed":7,"world":{"name":"symmetric",'
+        '"params":{"dim":10.0,"n_arms":20.0,'
+        '"noise":{"name":"Gaussian","params":{"scale":0.5}}}}}'
+    )
+    assert spec.key == hashlib.sha256(written_out.encode()).hexdigest()
+
+
+def test_an_audit_is_part_of_the_key_and_its_absence_is_not() -> None:
+    plain = RunSpec(
+        recipe("symmetric", noise=recipe("Gaussian", scale=0.5)), recipe("Uniform"), 300, 7, 5
+    )
+    audited = replace(plain, audit=True)
+    written_out = (
+        f'{{"audit":true,"checkpoints":5,"engine":{ENGINE_VERSION},"horizon":300,'
+        '"policy":{"name":"Uniform","params":{}},"seed":7,"world":{"name":"symmetric",'
+        '"params":{"dim":10.0,"n_arms":20.0,'
+        '"noise":{"name":"Gaussian","params":{"scale":0.5}}}}}'
+    )
+    assert audited.key == hashlib.sha256(written_out.encode()).hexdigest()
+    assert "audit" not in plain.as_json()
+    assert replace(audited, audit=False).key == plain.key != audited.key
+    assert replace(audited, audit=False).group == plain.group != audited.group
+
+
+def test_an_audit_of_an_experiment_is_an_audit_of_all_its_runs() -> None:
+    plain = replace(SMALL, policies=(recipe("SupBTC", v=2.0), recipe("SupBMM", v=1.0)))
+    audited = replace(plain, audit=True)
+    assert {run.audit for run in audited.runs()} == {True}
+    assert {run.audit for run in plain.runs()} == {False}
+    assert [replace(run, audit=False) for run in audited.runs()] == plain.runs()
+    assert not {run.key for run in audited.runs()} & {run.key for run in plain.runs()}
+    assert "audit" not in plain.as_json()
+    assert audited.as_json() == {**plain.as_json(), "audit": True}
+
+
+def test_an_audited_run_has_the_regret_of_the_other_and_counts_more() -> None:
+    spec = RunSpec(
+        recipe("symmetric", noise="student-t", n_arms=3, dim=2),
+        recipe("SupBTC", v=4.0, width_scale=0.02),
+        300,
+        7,
+        5,
+    )
+    plain, audited = (run_group([replace(spec, audit=audit)])[0] for audit in (False, True))
+    assert (plain["regret"], plain["curve"]) == (audited["regret"], audited["curve"])
+    more = set(audited["diagnostics"]) - set(plain["diagnostics"])
+    assert more == {"sum_c", "best_lost", "far_arms"}
+    assert plain["diagnostics"]["intervals"] < audited["diagnostics"]["intervals"]
+
+
+def test_the_experiments_that_audit_are_those_that_say_so() -> None:
+    audits = {
+        name for name, one in EXPERIMENTS.items() if isinstance(one, Experiment) and one.audit
+    }
+    assert audits == {name for name in EXPERIMENTS if name.startswith("audit_")}
+    assert audits
+
+
+def test_defaults_and_named_noises_are_part_of_the_key() -> None:
+    """What is left to a default, and what a noise's name stands for, is spelled out."""
+    plain = RunSpec(recipe("section6", noise="pareto"), recipe("SupBTC", v=4), 300, 7, 5)
+    spelled = plain.as_json()
+    assert spelled["policy"]["params"]["width_scale"] == 1.0
+    assert spelled["policy"]["params"]["explore"] == "first"
+    assert spelled["world"]["params"]["noise"] == repr(Pareto(3.0, 0.01))
+    explicit = recipe("SupBTC", v=4.0, eps=1.0, delta=0.01, width_scale=1, explore="first")
+    assert replace(plain, policy=explicit).key == plain.key
+
+
+def test_runs_that_go_together_have_the_same_group() -> None:
+    groups = [{spec.group for spec in group} for group in EXPERIMENTS["smoke"].groups()]
+    assert [len(group) for group in groups] == [1] * len(groups)
+    assert len(set.union(*groups)) == len(groups)
+
+
+@given(specs)
+def test_equal_runs_have_equal_keys(spec: RunSpec) -> None:
+    again = RunSpec(
+        Recipe.from_json(spec.world.as_json()),
+        Recipe.from_json(spec.policy.as_json()),
+        *dataclasses.astuple(spec)[2:],
+    )
+    assert again == spec
+    assert again.key == spec.key
+
+
+def altered(draw: Any, what: Recipe) -> Recipe:
+    """The recipe with one thing changed: its name, or one parameter's name, value or presence."""
+    params = dict(what.params)
+    how = draw(st.sampled_from(["name", "more", *(["less", "value", "rename"] if params else [])]))
+    new_word = words.filter(lambda w: w not in params and w != what.name)
+    if how == "name":
+        return Recipe(draw(new_word), what.params)
+    if how == "more":
+        return recipe(what.name, **params, **{draw(new_word): draw(values)})
+    chosen = draw(st.sampled_from(sorted(params)))
+    old = params.pop(chosen)
+    if how == "value":
+        # By repr, since 1, 1.0 and True are equal but not the same setting.
+        params[chosen] = draw(values.filter(lambda v: repr(v) != repr(old)))
+    elif how == "rename":
+        params[draw(new_word)] = old
+    return recipe(what.name, **params)
+
+
+@given(specs, st.data())
+def test_a_change_of_any_single_field_or_parameter_changes_the_key(
+    spec: RunSpec, data: st.DataObject
+) -> None:
+    field = data.draw(st.sampled_from([f.name for f in dataclasses.fields(RunSpec)]))
+    old = getattr(spec, field)
+    if isinstance(old, Recipe):
+        new: Any = altered(data.draw, old)
+    elif isinstance(old, bool):
+        new = not old
+    else:
+        new = data.draw(counts.filter(lambda n: n != old))
+    assert dataclasses.replace(spec, **{field: new}).key != spec.key
+
+
+def test_the_engines_version_is_part_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = SMALL.runs()[0]
+    before = spec.key
+    monkeypatch.setattr(experiments, "ENGINE_VERSION", ENGINE_VERSION + 1)
+    assert spec.key != before
+
+
+# v by name. Section 6 prints E|X|² ≤ 3 and E|r|² ≤ 4 for Student's t, 1 and 2 for Pareto.
+
+CENTRAL = ("SupBMM", "FlatBMM", "MoM", "MENU")
+RAW = ("SupBTC", "FlatBTC", "CRT", "TOFU")
+
+
+def v_of(policy: Recipe, world: Recipe) -> Any:
+    return dict(with_bound(policy, world.build(WORLDS)).params)["v"]
+
+
+@pytest.mark.parametrize(("noise", "central", "raw"), [("student-t", 3.0, 4.0), ("pareto", 1, 2)])
+def test_the_printed_bound_is_the_central_or_the_raw_one_as_the_policy_needs_it(
+    noise: str, central: float, raw: float
+) -> None:
+    world = recipe("section6", noise=noise)
+    found = {name: v_of(recipe(name, v="printed"), world) for name in (*CENTRAL, *RAW)}
+    assert found == dict.fromkeys(CENTRAL, central) | dict.fromkeys(RAW, raw)
+
+
+def test_the_exact_bound_is_the_noises_own_moment() -> None:
+    # Gaussian, σ = 2: E|X|² = 4 and E|1 + X|² = 5.
+    world = recipe("symmetric", noise=recipe("Gaussian", scale=2.0))
+    found = {name: v_of(recipe(name, v="exact"), world) for name in (*CENTRAL, *RAW)}
+    assert found == pytest.approx(dict.fromkeys(CENTRAL, 4.0) | dict.fromkeys(RAW, 5.0))
+
+
+def test_the_exact_bound_is_the_moment_of_the_policys_own_order() -> None:
+    # ±2 half of the time, order 1.5: E|X|^1.5 = 2^1.5/2, E|1 + X|^1.5 = (3^1.5 + 1)/4 + 1/2.
+    world = recipe("section6", noise=recipe("Extremal", size=2.0, probability=0.5))
+    assert v_of(recipe("SupBMM", v="exact", eps=0.5), world) == pytest.approx(2**1.5 / 2)
+    assert v_of(recipe("SupBTC", v="exact", eps=0.5), world) == pytest.approx(
+        (3**1.5 + 1) / 4 + 0.5
+    )
+
+
+@pytest.mark.parametrize("name", ["FlatBTC", "CRT", "TOFU", "FlatBMM", "MoM", "MENU"])
+def test_the_circulated_constants_always_take_the_central_bound(name: str) -> None:
+    policy = recipe(name, v="printed", constants="circulated")
+    assert v_of(policy, recipe("section6", noise="student-t")) == 3.0
+    gaussian = recipe("section6", noise=recipe("Gaussian", scale=2.0))
+    exact = recipe(name, v="exact", constants="circulated")
+    assert v_of(exact, gaussian) == pytest.approx(4.0)
+
+
+def test_an_exact_bound_in_the_lower_bounds_world_holds_for_all_of_its_arms() -> None:
+    world = recipe("lower_bound", dim=5, n_arms=2, eps=1.0, horizon=300).build(WORLDS)
+    means = [world.gamma, 2 * world.gamma]  # γ^ε and 2γ^ε for ε = 1
+    for name, moment in (
+        ("SupBMM", world.noise.central_moment),
+        ("SupBTC", world.noise.raw_moment),
+    ):
+        v = dict(with_bound(recipe(name, v="exact"), world).params)["v"]
+        assert v >= max(moment(1.0, mean) for mean in means) * (1 - 1e-12)
+
+
+def test_a_bound_that_is_not_printed_is_an_error_that_says_so() -> None:
+    world = recipe("section6", noise=recipe("Gaussian")).build(WORLDS)
+    with pytest.raises(ValueError, match=r"printed.*section6/gaussian"):
+        with_bound(recipe("SupBTC", v="printed"), world)
+
+
+def test_a_bound_given_as_a_number_and_a_policy_without_one_are_left_alone() -> None:
+    world = recipe("section6").build(WORLDS)
+    for policy in (recipe("SupBTC", v=0.5, delta=0.1), recipe("Uniform")):
+        assert with_bound(policy, world) == policy
+
+
+# Experiments.
+
+
+def test_an_experiment_has_each_combination_exactly_once() -> None:
+    wanted = Counter(
+        (world, horizon, seed, policy.name)
+        for world, horizon, seed, policy in product(
+            SMALL.worlds, SMALL.horizons, (7, 8, 9), SMALL.policies
+        )
+    )
+    runs = SMALL.runs()
+    assert Counter((r.world, r.horizon, r.seed, r.policy.name) for r in runs) == wanted
+    assert set(wanted.values()) == {1}
+    assert len({r.key for r in runs}) == len(runs)
+    assert {r.checkpoints for r in runs} == {5}
+
+
+def test_a_group_shares_world_horizon_and_seed_and_has_every_policy() -> None:
+    groups = list(SMALL.groups())
+    assert len(groups) == 3 * 2 * 3
+    for group in groups:
+        assert len({(r.world, r.horizon, r.seed) for r in group}) == 1
+        assert [r.policy.name for r in group] == [p.name for p in SMALL.policies]
+
+
+def test_runs_carry_the_number_that_a_named_bound_stands_for() -> None:
+    found = {(r.world.text(), r.policy.name): dict(r.policy.params).get("v") for r in SMALL.runs()}
+    student = "section6(dim=2 n_arms=3 noise=student-t)"
+    assert found[student, "SupBTC"] == 4.0
+    assert found[student, "MoM"] == 3.0
+    assert found["section6(dim=2 n_arms=3 noise=pareto)", "SupBTC"] == 2.0
+    assert found[student, "Uniform"] is None
+
+
+def test_every_named_experiment_can_be_built_and_repeats_no_run() -> None:
+    for name, experiment in EXPERIMENTS.items():
+        assert experiment.name == name
+        runs = experiment.runs()
+        assert len({r.key for r in runs}) == len(runs)
+        if isinstance(experiment, Coverage):
+            continue
+        for group in experiment.groups():
+            if group[0].seed == experiment.first_seed:
+                world = group[0].make_world()
+                built = [type(spec.make_policy(world)).__name__ for spec in group]
+                assert built == [policy.name for policy in experiment.policies]
+
+
+def test_a_policy_is_built_for_its_runs_world_horizon_and_seed() -> None:
+    spec = SMALL.runs()[-1]
+    world = spec.make_world()
+    policy = spec.make_policy(world)
+    assert (policy.horizon, policy.seed) == (500, 9)
+    assert (policy.n_arms, policy.dim) == (world.n_arms, world.dim) == (2, 5)
+    assert world.horizon == 500  # the lower bound's construction follows the horizon
+
+
+def test_adding_a_policy_a_world_or_a_seed_leaves_the_other_keys_alone() -> None:
+    before = {spec.key for spec in SMALL.runs()}
+    for larger in (
+        dataclasses.replace(SMALL, policies=(recipe("LinUCB"), *SMALL.policies)),
+        dataclasses.replace(SMALL, worlds=(recipe("misaligned"), *SMALL.worlds)),
+        dataclasses.replace(SMALL, seeds=4),
+        dataclasses.replace(SMALL, horizons=(100, *SMALL.horizons)),
+        dataclasses.replace(SMALL, name="other", what="renamed", curve_seeds=1),
+    ):
+        after = {spec.key for spec in larger.runs()}
+        assert before <= after
+        assert (before == after) == (larger.name == "other")
+
+
+def test_an_unknown_experiment_is_answered_with_those_there_are() -> None:
+    assert by_name("smoke") is EXPERIMENTS["smoke"]
+    with pytest.raises(ValueError, match="'sectoin6'") as caught:
+        by_name("sectoin6")
+    assert all(name in str(caught.value) for name in EXPERIMENTS)
+
+
+def test_an_unknown_policy_or_world_is_answered_with_those_there_are() -> None:
+    for registry in (POLICIES, WORLDS):
+        with pytest.raises(ValueError, match="'Nobody'") as caught:
+            recipe("Nobody").build(registry)
+        assert all(name in str(caught.value) for name in registry)
+
+
+# Known runs. Stored results name the engine's version, so numbers may only change together with it.
+
+STUDENT = recipe("section6", noise="student-t")
+SYMMETRIC = recipe("symmetric", noise=recipe("SymmetricPareto", shape=1.8, scale=0.1))
+STAGES = recipe("lower_bound", dim=9, n_arms=4, eps=1.0, gamma_from="stage")
+SUP_BTC = recipe("SupBTC", v=4.0, width_scale=0.02)
+SUP_BMM = recipe("SupBMM", v=3.0, width_scale=0.1, explore="random")
+TOFU = recipe("TOFU", v=4.0, eps=0.5, width_scale=0.1)
+HEAVY_OFUL = recipe("HeavyOFUL", v=3.0, width_scale=1e-4, clip_scale=0.01)
+HVT_UCB = recipe("HvtUCB", v=3.0, width_scale=1e-6, clip_scale=0.03)
+RECORDED_FOR = 2
+RECORDED: list[tuple[Recipe, Recipe, str, str]] = [
+    (STUDENT, SUP_BTC, "200.790581", "ea3158ed7022100c"),
+    (STUDENT, SUP_BMM, "175.043813", "34a2a10d524eed15"),
+    (STUDENT, TOFU, "350.91335", "45ba0293737581e6"),
+    (STUDENT, recipe("Uniform"), "160.589352", "88d6cdeb8f6711e2"),
+    (SYMMETRIC, SUP_BTC, "255.646388", "35aa49d085973c48"),
+    (SYMMETRIC, TOFU, "189.131905", "91db6fe42fab17ad"),
+    (STAGES, SUP_BMM, "99.0266919", "721bde6c584f774c"),
+    (STAGES, TOFU, "92.0973433", "ea799488f19740b8"),
+    (STUDENT, HEAVY_OFUL, "18.137865", "c4df71a149753c15"),
+    (SYMMETRIC, HVT_UCB, "37.88185", "6b193f890701e6dd"),
+    (STUDENT, recipe("ClippedUCB", growth=0.25), "102.076826", "2fe7a5bc71aea699"),
+]
+
+
+def nine_digits(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.9g}")
+    if isinstance(value, list):
+        return [nine_digits(v) for v in value]
+    if isinstance(value, dict):
+        return {k: nine_digits(v) for k, v in value.items()}
+    return value
+
+
+@pytest.mark.parametrize(
+    ("world", "policy", "regret", "checksum"),
+    RECORDED,
+    ids=[f"{policy.name}-{world.name}" for world, policy, *_ in RECORDED],
+)
+def test_known_runs_come_out_as_recorded_for_this_engine_version(
+    world: Recipe, policy: Recipe, regret: str, checksum: str
+) -> None:
+    result = run_group([RunSpec(world, policy, 2_000, 0, 20)])[0]
+    text = json.dumps(nine_digits(result), sort_keys=True, separators=(",", ":"))
+    found = f"{result['regret']:.9g}", hashlib.sha256(text.encode()).hexdigest()[:16]
+    told = (
+        f"{policy.text()} in {world.text()} gives {found}, recorded is {(regret, checksum)}. "
+        "If this change of the numbers is meant, raise ENGINE_VERSION in "
+        "src/heavybandit/experiments.py, so that no stored run of the old engine passes for one "
+        "of the new, and record the new numbers here, with RECORDED_FOR."
+    )
+    assert found == (regret, checksum), told
+    assert ENGINE_VERSION == RECORDED_FOR, (
+        f"ENGINE_VERSION is {ENGINE_VERSION} and these numbers are those of {RECORDED_FOR}; "
+        "they did not change, so either take it back or set RECORDED_FOR."
+    )
+
+
+def test_only_policies_with_stages_are_audited() -> None:
+    worlds, policies = (recipe("section6"),), (recipe("SupBTC", v=4.0), recipe("Uniform"))
+    with pytest.raises(ValueError, match="policies with stages"):
+        Experiment("x", "", worlds, policies, (300,), 1, audit=True)
+
+
+def test_experiments_together_have_all_their_runs_the_longest_groups_first() -> None:
+    two = tuple(EXPERIMENTS[name] for name in ("smoke", "section6_close"))
+    together = Together(two)
+    assert together.name == "2 experiments"
+    assert Together(two[:1]).name == "smoke"
+    keys = [spec.key for one in two for spec in one.runs()]
+    assert [spec.key for spec in together.runs()] == keys
+    groups = list(together.groups())
+    assert sorted(spec.key for group in groups for spec in group) == sorted(keys)
+    lengths = [sum(spec.plays for spec in group) for group in groups]
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[0] > lengths[-1]

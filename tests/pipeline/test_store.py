@@ -1,0 +1,631 @@
+"""The store: what goes in comes out exactly, and no damage to it passes for a result."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import pickle
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heavybandit.pipeline import store, sweep
+from heavybandit.pipeline import tables as results
+from heavybandit.pipeline.spec import RunSpec, recipe
+from heavybandit.pipeline.store import Claim, Store, StoreError
+
+RESULT: dict[str, Any] = {
+    "regret": 31.808367909690617,
+    "plays": [100, 200, 300],
+    "curve": [1e-05, 2.5, 31.808367909690617],
+    "diagnostics": {"arms_entering": [20.0, None], "truncated": 12},
+}
+
+
+def spec(seed: int = 0) -> RunSpec:
+    return RunSpec(recipe("section6"), recipe("SupBTC", v=4.0), 300, seed, 3)
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Store:
+    """A store with one finished run, of seed 0."""
+    made = Store(tmp_path / "store")
+    made.save(spec(), RESULT)
+    return made
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return Store(tmp_path_factory.mktemp("shared"))
+
+
+def aside(where: Store) -> list[Path]:
+    return sorted((where.folder / "set-aside").iterdir())
+
+
+def contents(folder: Path) -> dict[str, bytes | None]:
+    """Everything under a folder: the bytes of files, None for folders."""
+    return {
+        str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None
+        for p in folder.rglob("*")
+    }
+
+
+# What goes in comes out.
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | finite | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(result=st.dictionaries(st.text(), plain, max_size=4))
+def test_any_plain_result_comes_back_as_it_was(shared: Store, result: dict[str, Any]) -> None:
+    shared.save(spec(), result)
+    back = shared.load(spec())
+    assert back == result
+    # 1, 1.0 and True are equal, −0.0 and 0.0 too; in JSON they are not.
+    assert json.dumps(back, sort_keys=True) == json.dumps(result, sort_keys=True)
+
+
+@given(numbers=st.lists(finite, min_size=1))
+def test_floats_come_back_to_the_last_bit(shared: Store, numbers: list[float]) -> None:
+    shared.save(spec(), {"curve": numbers, "nested": [[numbers, None]]})
+    back = shared.load(spec())
+    assert back is not None
+    for found in (back["curve"], back["nested"][0][0]):
+        assert [x.hex() for x in found] == [x.hex() for x in numbers]
+    assert back["nested"][0][1] is None
+
+
+def test_a_run_that_is_not_there_is_none_and_leaves_no_trace(kept: Store) -> None:
+    before = contents(kept.folder)
+    assert kept.load(spec(1)) is None
+    assert contents(kept.folder) == before
+    assert kept.set_aside == []
+
+
+def test_a_store_opened_again_has_its_runs(kept: Store) -> None:
+    assert Store(kept.folder).load(spec()) == RESULT
+
+
+def test_saving_leaves_nothing_behind_but_the_run(kept: Store) -> None:
+    assert list((kept.folder / "tmp").iterdir()) == []
+    files = [p for p in (kept.folder / "runs").rglob("*") if p.is_file()]
+    assert files == [kept.path(spec())]
+
+
+# Damage.
+
+
+@contextlib.contextmanager
+def put_in_place(where: Store, raw: bytes) -> Iterator[Path]:
+    """Other bytes in the place of seed 0's run; the set-aside folder is emptied afterwards."""
+    path = where.path(spec())
+    path.write_bytes(raw)
+    yield path
+    for left in aside(where):
+        left.unlink()
+
+
+def check_damage(where: Store, good: bytes, bad: bytes) -> None:
+    """A damaged file is set aside as it is, or says the same in other bytes and is taken."""
+    with put_in_place(where, bad) as path:
+        found = where.load(spec())
+        if found is None:
+            assert not path.exists()
+            assert [p.read_bytes() for p in aside(where)] == [bad]
+        else:
+            assert json.loads(bad) == json.loads(good)
+            assert json.dumps(found, sort_keys=True) == json.dumps(RESULT, sort_keys=True)
+            assert path.read_bytes() == bad
+            assert aside(where) == []
+
+
+@pytest.mark.parametrize("bit", range(8))
+def test_no_flipped_bit_anywhere_in_a_file_passes_for_a_result(kept: Store, bit: int) -> None:
+    good = kept.path(spec()).read_bytes()
+    for position in range(len(good)):
+        bad = bytearray(good)
+        bad[position] ^= 1 << bit
+        check_damage(kept, good, bytes(bad))
+
+
+def test_no_file_cut_short_at_any_length_passes_for_a_result(kept: Store) -> None:
+    good = kept.path(spec()).read_bytes()
+    for length in range(len(good)):
+        check_damage(kept, good, good[:length])
+        assert (kept.load(spec()) is None) == (length < len(good) - 1)  # the last is a newline
+
+
+def sealed(record: dict[str, Any]) -> bytes:
+    """A record with a checksum that matches, as anyone could write it."""
+    text = json.dumps(record, sort_keys=True, separators=(",", ":"))
+    return json.dumps({**record, "sha256": hashlib.sha256(text.encode()).hexdigest()}).encode()
+
+
+def test_a_file_written_by_hand_with_the_right_checksum_is_a_result(kept: Store) -> None:
+    record = {"format": 1, "key": spec().key, "spec": spec().as_json(), "result": {"regret": 0.5}}
+    with put_in_place(kept, sealed(record)):
+        assert kept.load(spec()) == {"regret": 0.5}
+
+
+def test_the_file_of_another_run_is_not_taken_for_this_one(
+    kept: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept.save(spec(1), {"regret": -1.0})
+    kept.path(spec()).write_bytes(kept.path(spec(1)).read_bytes())
+    assert kept.load(spec()) is None
+    assert "belongs to other parameters" in capsys.readouterr().err
+    assert kept.load(spec(1)) == {"regret": -1.0}
+
+
+@pytest.mark.parametrize("other", [{"key": spec(1).key}, {"spec": spec(1).as_json()}])
+def test_a_file_whose_key_or_description_is_another_runs_is_not_taken(
+    kept: Store, other: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = {"format": 1, "key": spec().key, "spec": spec().as_json(), "result": RESULT}
+    with put_in_place(kept, sealed(record | other)):
+        assert kept.load(spec()) is None
+        assert "belongs to other parameters" in capsys.readouterr().err
+
+
+class Trap:
+    """Creates a file when unpickled."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (self.path,)
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        b"",
+        b"\n",
+        b"null",
+        b"[]",
+        b"{}",
+        b"17",
+        b'"a result"',
+        b'{"sha256": "", "format": 1}',
+        b'{"sha256": null, "format": null, "result": NaN}',
+        b"\xff\xfe\x00\x01",
+        '{"format": 1}'.encode("utf-16"),
+        b"[" * 100_000,
+        b"plays,regret\n1,2\n",
+    ],
+    ids=range(13),
+)
+def test_a_file_that_is_no_result_is_set_aside_and_the_run_can_be_done_again(
+    kept: Store, foreign: bytes
+) -> None:
+    kept.path(spec()).write_bytes(foreign)
+    assert kept.load(spec()) is None
+    assert [p.read_bytes() for p in aside(kept)] == [foreign]
+    kept.save(spec(), RESULT)
+    assert kept.load(spec()) == RESULT
+
+
+def test_a_pickle_is_set_aside_and_not_opened(kept: Store, tmp_path: Path) -> None:
+    sprung = tmp_path / "sprung"
+    trap = pickle.dumps(Trap(str(sprung)), protocol=0)
+    kept.path(spec()).write_bytes(trap)
+    assert kept.load(spec()) is None
+    assert not sprung.exists()
+    assert [p.read_bytes() for p in aside(kept)] == [trap]
+
+
+@pytest.mark.parametrize("module", [store, results, sweep], ids=lambda m: m.__name__)
+def test_no_source_that_reads_results_can_unpickle_or_evaluate(module: Any) -> None:
+    banned = {"pickle", "cPickle", "cloudpickle", "dill", "marshal", "shelve", "eval", "exec"}
+    used = set()
+    for node in ast.walk(ast.parse(Path(module.__file__).read_text())):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [a.name for a in node.names] + [getattr(node, "module", None) or ""]
+            used |= {part for name in names for part in name.split(".")}
+        elif isinstance(node, ast.Name):
+            used.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            used.add(node.attr)
+            owner = node.value.id if isinstance(node.value, ast.Name) else ""
+            assert (owner, node.attr) not in {("np", "load"), ("joblib", "load")}
+    assert not used & banned
+
+
+def test_a_directory_in_a_runs_place_is_an_error_that_names_it(kept: Store) -> None:
+    path = kept.path(spec(1))
+    path.mkdir(parents=True)
+    with pytest.raises(StoreError, match=path.name):
+        kept.load(spec(1))
+    assert path.is_dir()
+    assert kept.load(spec()) == RESULT
+
+
+def test_set_aside_files_are_numbered_and_never_overwritten(kept: Store) -> None:
+    bad = [b"first", b"second", b"third"]
+    for raw in bad:
+        kept.path(spec()).write_bytes(raw)
+        assert kept.load(spec()) is None
+    key = spec().key
+    assert [p.name for p in aside(kept)] == [f"{key}.{n}.json" for n in range(3)]
+    assert [p.read_bytes() for p in aside(kept)] == bad
+
+
+def test_the_message_about_a_damaged_file_names_it_the_reason_and_its_new_place(
+    kept: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = kept.path(spec())
+    damaged = path.read_text().replace("31.8", "31.9")
+    reasons = {b"{": "cut short", damaged.encode(): "checksum"}
+    for number, (raw, reason) in enumerate(reasons.items()):
+        path.write_bytes(raw)
+        kept.load(spec())
+        message = capsys.readouterr().err
+        assert message.startswith("heavybandit: ")
+        assert message.count("\n") == 1
+        for part in (path.name, reason, str(aside(kept)[number]), "again"):
+            assert part in message
+        assert kept.set_aside[number] in message
+
+
+def test_damage_to_one_run_leaves_the_others_untouched(kept: Store) -> None:
+    for seed in range(1, 6):
+        kept.save(spec(seed), {"regret": float(seed)})
+    before = contents(kept.folder / "runs")
+    kept.path(spec(3)).write_bytes(b"{")
+    assert kept.load(spec(3)) is None
+    gone = str(kept.path(spec(3)).relative_to(kept.folder / "runs"))
+    del before[gone]
+    assert contents(kept.folder / "runs") == before
+    found = [kept.load(spec(seed)) for seed in (1, 2, 4, 5)]
+    assert found == [{"regret": float(seed)} for seed in (1, 2, 4, 5)]
+
+
+def test_a_damaged_file_that_another_process_has_just_set_aside_counts_as_not_there(
+    kept: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = kept.path(spec())
+    path.write_bytes(b"{")
+    examine = store._what_is_wrong
+
+    def slowly(raw: bytes, asked: RunSpec) -> str | None:
+        path.unlink()  # the other was quicker
+        return examine(raw, asked)
+
+    monkeypatch.setattr(store, "_what_is_wrong", slowly)
+    assert kept.load(spec()) is None
+
+
+# Other versions.
+
+
+def test_a_store_of_a_newer_format_is_refused_and_left_as_it_is(kept: Store) -> None:
+    (kept.folder / "tmp" / "half-written-1").write_text("x")
+    (kept.folder / "format.json").write_text('{"format": 2}\n')
+    before = contents(kept.folder)
+    with pytest.raises(StoreError, match=r"format 2.*knows format 1.*another folder"):
+        Store(kept.folder)
+    assert contents(kept.folder) == before
+
+
+@pytest.mark.parametrize("marker", ['{"format": 2}', "no marker of ours"])
+def test_no_folder_is_made_in_a_store_that_is_refused(tmp_path: Path, marker: str) -> None:
+    (tmp_path / "format.json").write_text(marker)
+    with pytest.raises(StoreError):
+        Store(tmp_path)
+    assert contents(tmp_path) == {"format.json": marker.encode()}
+
+
+def test_a_single_result_of_a_newer_format_is_an_error_and_left_as_it_is(kept: Store) -> None:
+    newer = {"format": 2, "key": spec().key, "spec": spec().as_json(), "result": RESULT}
+    with put_in_place(kept, sealed(newer)) as path:
+        with pytest.raises(StoreError, match=r"format 2.*newer") as caught:
+            kept.load(spec())
+        assert path.name in str(caught.value)
+        assert path.read_bytes() == sealed(newer)
+        assert aside(kept) == []
+
+
+@pytest.mark.parametrize("marker", [b"", b"{", b"{}", b"[]", b"null", b"\xff\xfe", b"store"])
+def test_an_unreadable_format_file_is_an_error_that_names_it(kept: Store, marker: bytes) -> None:
+    path = kept.folder / "format.json"
+    path.write_bytes(marker)
+    before = contents(kept.folder)
+    with pytest.raises(StoreError, match="cannot be read") as caught:
+        Store(kept.folder)
+    assert str(path) in str(caught.value)
+    assert contents(kept.folder) == before
+
+
+def test_a_folder_in_the_format_files_place_is_an_error_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "format.json").mkdir()
+    with pytest.raises(StoreError, match=r"format\.json"):
+        Store(tmp_path)
+
+
+def test_a_file_in_the_stores_place_is_an_error_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("mine")
+    with pytest.raises(StoreError, match="notes"):
+        Store(tmp_path / "notes")
+    assert (tmp_path / "notes").read_text() == "mine"
+
+
+# A full disk, and folders that may not be written.
+
+
+@contextlib.contextmanager
+def files_no_larger_than(size: int) -> Iterator[None]:
+    """The system refuses to write more than so many bytes into one file (EFBIG)."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_run_that_finds_no_room_is_an_error_and_leaves_no_part_of_it(kept: Store) -> None:
+    before = contents(kept.folder)
+    large = {"curve": [1 / 3] * 10_000}
+    path = kept.path(spec(1))
+    with files_no_larger_than(8192), pytest.raises(StoreError, match="no room left") as caught:
+        kept.save(spec(1), large)
+    assert str(path) in str(caught.value)
+    assert "free some space and run the same again" in str(caught.value)
+    path.parent.rmdir()  # nothing is in it
+    assert contents(kept.folder) == before
+    assert kept.load(spec()) == RESULT
+    kept.save(spec(1), large)
+    assert kept.load(spec(1)) == large
+
+
+def test_a_run_that_finds_no_room_does_not_harm_the_one_it_would_replace(kept: Store) -> None:
+    before = contents(kept.folder)
+    with files_no_larger_than(8192), pytest.raises(StoreError, match="no room left"):
+        kept.save(spec(), {"curve": [1 / 3] * 10_000})
+    assert contents(kept.folder) == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_full_device_is_an_error_that_says_so(kept: Store) -> None:
+    path = kept.path(spec(1))
+    (kept.folder / "tmp" / f"{path.name}-{store._me()}").symlink_to("/dev/full")
+    with pytest.raises(StoreError, match="no room left") as caught:
+        kept.save(spec(1), RESULT)
+    assert isinstance(caught.value.__cause__, OSError)
+    assert caught.value.__cause__.errno == errno.ENOSPC
+    assert list((kept.folder / "tmp").iterdir()) == []
+    assert kept.load(spec(1)) is None
+    assert kept.load(spec()) == RESULT
+
+
+def test_a_new_store_that_finds_no_room_is_an_error_and_has_no_format_yet(tmp_path: Path) -> None:
+    with files_no_larger_than(0), pytest.raises(StoreError, match="no room left"):
+        Store(tmp_path / "store")
+    assert not (tmp_path / "store" / "format.json").exists()
+    Store(tmp_path / "store").save(spec(), RESULT)
+
+
+@pytest.fixture
+def guarded() -> Iterator[Store]:
+    """A store with a finished run, in a folder that anyone can reach."""
+    place = Path(tempfile.mkdtemp(prefix="heavybandit-test-"))
+    place.chmod(0o755)
+    made = Store(place / "store")
+    made.save(spec(), RESULT)
+    yield made
+    shutil.rmtree(place)
+
+
+@contextlib.contextmanager
+def may_only_read(folder: Path) -> Iterator[None]:
+    """Nothing under the folder can be written; root, who always can, becomes nobody meanwhile."""
+    modes = {p: p.stat().st_mode for p in (folder, *folder.rglob("*"))}
+    for path in modes:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+        for path, mode in modes.items():
+            if path.exists():
+                path.chmod(mode)
+
+
+def test_a_read_only_store_cannot_be_opened_for_a_sweep_and_the_error_says_why(
+    guarded: Store,
+) -> None:
+    before = contents(guarded.folder)
+    with may_only_read(guarded.folder), pytest.raises(StoreError, match="no permission") as caught:
+        Store(guarded.folder)
+    assert str(guarded.folder) in str(caught.value)
+    assert "--store" in str(caught.value)
+    assert contents(guarded.folder) == before
+
+
+def test_a_store_that_becomes_read_only_refuses_new_runs_and_still_gives_old_ones(
+    guarded: Store,
+) -> None:
+    before = contents(guarded.folder)
+    with may_only_read(guarded.folder):
+        with pytest.raises(StoreError, match="no permission"):
+            guarded.save(spec(1), RESULT)
+        assert guarded.load(spec()) == RESULT
+    assert contents(guarded.folder) == before
+
+
+def test_a_damaged_file_that_cannot_be_set_aside_is_an_error_and_left_as_it_is(
+    guarded: Store,
+) -> None:
+    guarded.path(spec()).write_bytes(b"{")
+    with may_only_read(guarded.folder), pytest.raises(StoreError, match="no permission"):
+        guarded.load(spec())
+    assert guarded.path(spec()).read_bytes() == b"{"
+
+
+def test_a_format_file_that_may_not_be_read_is_an_error_that_names_it(guarded: Store) -> None:
+    marker = guarded.folder / "format.json"
+    for path in (guarded.folder, *guarded.folder.iterdir()):
+        path.chmod(0o777)
+    marker.chmod(0o000)
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        with pytest.raises(StoreError, match=r"format\.json"):
+            Store(guarded.folder)
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+def test_a_claim_that_may_not_be_written_is_an_error_that_says_so(guarded: Store) -> None:
+    with (
+        may_only_read(guarded.folder),
+        pytest.raises(StoreError, match="no permission"),
+        guarded.claim("group"),
+    ):
+        pass
+
+
+# What dead processes leave behind.
+
+
+def test_only_what_dead_processes_of_this_machine_were_writing_is_swept_up(kept: Store) -> None:
+    with subprocess.Popen(["true"]) as child:
+        child.wait()
+    dead, host = child.pid, socket.gethostname()
+    with subprocess.Popen(["sleep", "60"]) as living:
+        gone = {f"ab.json-{host}-{dead}", f"probe-{host}-{dead}"}
+        stays = {
+            f"ab.json-{host}-{living.pid}",
+            f"ab.json-{host}-{os.getpid()}",
+            f"ab.json-elsewhere-{dead}",
+            f"ab.json-not{host}-{dead}",  # other machines whose names end like ours
+            f"ab.json-other-{host}-{dead}",
+            "a note of mine",
+        }
+        for name in gone | stays:
+            (kept.folder / "tmp" / name).write_text("half")
+        Store(kept.folder)
+        living.kill()
+    assert {p.name for p in (kept.folder / "tmp").iterdir()} == stays
+    assert kept.load(spec()) == RESULT
+
+
+# Claims.
+
+HOLDER = """
+import sys
+from pathlib import Path
+from heavybandit.pipeline.store import Claim
+
+for line in sys.stdin:
+    if line == "claim\\n":
+        claim = Claim(Path(sys.argv[1]))
+        print(claim.held, flush=True)
+    else:
+        claim.release()
+        print("released", flush=True)
+"""
+
+
+class Other:
+    """Another process that claims and releases when told to."""
+
+    def __init__(self, path: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", HOLDER, str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def told_to(self, order: str) -> str:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{order}\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.communicate()
+
+
+@pytest.fixture
+def other(kept: Store) -> Iterator[Other]:
+    made = Other(kept.folder / "claims" / "group")
+    yield made
+    made.kill()
+
+
+def test_a_group_has_one_holder_until_it_is_released(kept: Store, other: Other) -> None:
+    assert other.told_to("claim") == "True"
+    with kept.claim("group") as held, kept.claim("another") as held_too:
+        assert not held
+        assert held_too
+    assert other.told_to("release") == "released"
+    with kept.claim("group") as held:
+        assert held
+        assert other.told_to("claim") == "False"
+    assert other.told_to("claim") == "True"
+
+
+def test_a_group_whose_holder_was_killed_can_be_claimed(kept: Store, other: Other) -> None:
+    assert other.told_to("claim") == "True"
+    assert not Claim(kept.folder / "claims" / "group").held
+    other.kill()
+    with kept.claim("group") as held:
+        assert held
+
+
+def test_a_claim_is_released_when_the_work_fails(kept: Store) -> None:
+    def work() -> None:
+        with kept.claim("group") as held:
+            assert held
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        work()
+    with kept.claim("group") as held:
+        assert held
+
+
+def test_a_file_system_without_locks_is_not_taken_for_another_holder(
+    kept: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_locks(*_: Any) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    # A sweep waits for whoever holds a group; nobody does, so it would wait for ever.
+    try:
+        held = Claim(kept.folder / "claims" / "group").held
+    except StoreError:
+        held = True
+    assert held

@@ -1,0 +1,327 @@
+"""A sweep gives the same bytes whoever does it, in any order, however often it is killed."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from heavybandit.pipeline.spec import Experiment, made_with, recipe
+from heavybandit.pipeline.store import Store
+from heavybandit.pipeline.sweep import SweepError, run_group, sweep
+from heavybandit.pipeline.tables import consolidate
+
+TINY = Experiment(
+    name="tiny",
+    what="for these tests",
+    worlds=(
+        recipe("section6", noise="student-t"),
+        recipe("symmetric", noise=recipe("SymmetricPareto", shape=1.6)),
+    ),
+    policies=(
+        recipe("SupBTC", v=4.0, width_scale=0.05),
+        recipe("SupBMM", v=3.0, explore="random"),
+        recipe("TOFU", v="exact", eps=0.5),
+        recipe("Uniform"),
+    ),
+    horizons=(600, 1500),
+    seeds=4,
+    checkpoints=10,
+    curve_seeds=2,
+)
+
+
+def bytes_of(store: Store, folder: Path, experiment: Experiment = TINY) -> dict[str, bytes]:
+    """The consolidated files of a finished store."""
+    return {path.name: path.read_bytes() for path in consolidate(experiment, store, folder)}
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """What one uninterrupted worker makes of TINY."""
+    folder = tmp_path_factory.mktemp("reference")
+    store = Store(folder / "store")
+    summary = sweep(TINY, store, progress=False)
+    assert summary.done == summary.runs == 2 * 2 * 4 * 4
+    return bytes_of(store, folder / "data")
+
+
+def test_two_workers_make_the_same_bytes_as_one(
+    tmp_path: Path, reference: dict[str, bytes]
+) -> None:
+    store = Store(tmp_path / "store")
+    assert sweep(TINY, store, workers=2, progress=False).done == 64
+    assert bytes_of(store, tmp_path / "data") == reference
+
+
+def test_shuffled_order_makes_the_same_bytes(tmp_path: Path, reference: dict[str, bytes]) -> None:
+    store = Store(tmp_path / "store")
+    sweep(TINY, store, progress=False, shuffle=7)
+    assert bytes_of(store, tmp_path / "data") == reference
+
+
+def test_runs_done_alone_equal_those_done_together() -> None:
+    group = next(TINY.groups())
+    assert run_group(group) == [run_group([spec])[0] for spec in group]
+
+
+def test_a_finished_sweep_does_nothing_again(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    sweep(TINY, store, progress=False)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("runs/*/*.json")}
+    summary = sweep(TINY, store, progress=False)
+    assert (summary.found, summary.done) == (64, 0)
+    assert {p: p.stat().st_mtime_ns for p in tmp_path.glob("runs/*/*.json")} == before
+
+
+def _sweep_in_child(folder: Path) -> None:
+    sweep(TINY, Store(folder), progress=False)
+
+
+def test_fifty_kills_lose_and_repeat_nothing(tmp_path: Path, reference: dict[str, bytes]) -> None:
+    """kill -9 at random moments; a child is a fork, so that it is at work from its first moment."""
+    fork = multiprocessing.get_context("fork")
+    rng = np.random.default_rng(50)
+    kills = rounds = 0
+    seen_partial = 0
+    while kills < 50:
+        folder = tmp_path / f"store{rounds}"
+        rounds += 1
+        finished: dict[Path, int] = {}
+        while True:
+            child = fork.Process(target=_sweep_in_child, args=(folder,))
+            child.start()
+            time.sleep(rng.uniform(0.0, 0.25))
+            killed = child.is_alive() and kills < 50
+            if killed:
+                os.kill(child.pid or 0, signal.SIGKILL)
+                kills += 1
+            child.join()
+            now = {p: p.stat().st_mtime_ns for p in folder.glob("runs/*/*.json")}
+            assert finished.items() <= now.items(), "a finished run was lost or written again"
+            seen_partial += 0 < len(now) < 64
+            finished = now
+            if not killed:
+                assert child.exitcode == 0
+                break
+        store = Store(folder)
+        assert sweep(TINY, store, progress=False).found == 64
+        assert not store.set_aside
+        assert bytes_of(store, tmp_path / f"data{rounds}") == reference
+    assert seen_partial >= 10, "the kills did not hit sweeps under way"
+
+
+def test_a_killed_parent_leaves_no_workers_and_the_sweep_goes_on(
+    tmp_path: Path, reference: dict[str, bytes]
+) -> None:
+    """The whole program with two worker processes, killed while they work."""
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[2]); from test_sweep import TINY\n"
+        "from heavybandit.pipeline.store import Store\n"
+        "from heavybandit.pipeline.sweep import sweep\n"
+        "if __name__ == '__main__':\n"
+        "    sweep(TINY, Store(sys.argv[1]), workers=2, progress=False)\n"
+    )
+    file = tmp_path / "go.py"
+    file.write_text(script)
+    here = str(Path(__file__).parent)
+    program = subprocess.Popen([sys.executable, str(file), str(tmp_path / "store"), here])
+    deadline = time.monotonic() + 60
+    while not list((tmp_path / "store").glob("runs/*/*.json")):
+        assert time.monotonic() < deadline
+        assert program.poll() is None
+        time.sleep(0.01)
+    import psutil
+
+    workers = psutil.Process(program.pid).children(recursive=True)
+    program.kill()
+    program.wait()
+    _, alive = psutil.wait_procs(workers, timeout=20)
+    assert not alive
+    store = Store(tmp_path / "store")
+    sweep(TINY, store, progress=False)
+    assert bytes_of(store, tmp_path / "data") == reference
+
+
+def test_a_killed_worker_is_replaced(tmp_path: Path, reference: dict[str, bytes]) -> None:
+    import psutil
+
+    from heavybandit.pipeline import sweep as module
+
+    store = Store(tmp_path / "store")
+    original = store.save
+    killed: list[int] = []
+
+    def save_and_kill(spec: object, result: object) -> None:
+        original(spec, result)  # type: ignore[arg-type]
+        if not killed:
+            for child in psutil.Process().children(recursive=True):
+                if "loky" in " ".join(child.cmdline()) and "tracker" not in " ".join(
+                    child.cmdline()
+                ):
+                    killed.append(child.pid)
+                    child.kill()
+                    break
+
+    store.save = save_and_kill  # type: ignore[method-assign, assignment]
+    module.sweep(TINY, store, workers=2, progress=False)
+    assert killed
+    assert bytes_of(store, tmp_path / "data") == reference
+
+
+def test_two_sweeps_at_once_share_the_work(tmp_path: Path, reference: dict[str, bytes]) -> None:
+    fork = multiprocessing.get_context("fork")
+    folder = tmp_path / "store"
+    Store(folder)
+    queue = fork.SimpleQueue()
+
+    def work() -> None:
+        queue.put(sweep(TINY, Store(folder), progress=False))
+
+    children = [fork.Process(target=work) for _ in range(2)]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()
+    a, b = queue.get(), queue.get()
+    assert a.done + b.done == 64, "a run was done twice, or not at all"
+    assert a.found + a.done + a.elsewhere == b.found + b.done + b.elsewhere == 64
+    assert bytes_of(Store(folder), tmp_path / "data") == reference
+
+
+def test_ctrl_c_stops_promptly_and_keeps_what_is_finished(tmp_path: Path) -> None:
+    """A long sweep from the command line with two workers, interrupted as a terminal would."""
+    command = [sys.executable, "-m", "heavybandit", "sweep", "map_t", "--workers", "2"]
+    store = tmp_path / "store"
+    program = subprocess.Popen(
+        [*command, "--store", str(store), "--data", str(tmp_path / "data")],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 90
+    while not list(store.glob("runs/*/*.json")):
+        assert time.monotonic() < deadline
+        assert program.poll() is None
+        time.sleep(0.02)
+    os.killpg(program.pid, signal.SIGINT)
+    asked = time.monotonic()
+    _, said = program.communicate(timeout=60)
+    assert time.monotonic() - asked < 10  # it takes half a second if the machine is not busy
+    assert program.returncode == 130
+    assert "Traceback" not in said
+    kept = len(list(store.glob("runs/*/*.json")))
+    assert f"stopped. {kept} of 1608 runs of map_t are finished and kept" in said
+    assert not list((tmp_path / "store" / "tmp").iterdir())
+
+
+@pytest.fixture(scope="module")
+def cluster() -> object:
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address=None,
+    ) as cluster:
+        yield cluster
+
+
+def test_a_dask_cluster_makes_the_same_bytes_even_if_a_worker_is_killed(
+    tmp_path: Path, reference: dict[str, bytes], cluster: object
+) -> None:
+    from distributed import Client
+
+    address = cluster.scheduler_address  # type: ignore[attr-defined]
+    store = Store(tmp_path / "store")
+    with Client(address, set_as_default=False) as client:
+        pids = list(client.run(os.getpid).values())
+    assert len(set(pids)) == 2
+    assert os.getpid() not in pids
+    original = store.save
+    killed: list[int] = []
+
+    def save_and_kill(spec: object, result: object) -> None:
+        original(spec, result)  # type: ignore[arg-type]
+        if not killed:
+            os.kill(pids[0], signal.SIGKILL)
+            killed.append(pids[0])
+
+    store.save = save_and_kill  # type: ignore[method-assign, assignment]
+    summary = sweep(TINY, store, dask=address, progress=False)
+    assert killed
+    assert summary.done == 64
+    assert bytes_of(store, tmp_path / "data") == reference
+
+
+def test_no_scheduler_at_the_address_is_said_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(SweepError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1"):
+        sweep(TINY, Store(tmp_path), dask="tcp://127.0.0.1:1", progress=False)
+
+
+def test_workers_with_other_versions_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: object
+) -> None:
+    ours = {**made_with(), "numpy": "0.0"}
+    monkeypatch.setattr("heavybandit.pipeline.sweep.made_with", lambda: ours)
+    with pytest.raises(SweepError, match="install the same versions"):
+        sweep(
+            TINY,
+            Store(tmp_path),
+            dask=cluster.scheduler_address,  # type: ignore[attr-defined]
+            progress=False,
+        )
+    assert not list(tmp_path.glob("runs/*/*.json"))
+
+
+def test_a_run_that_fails_ends_the_sweep_with_its_error_and_keeps_the_rest(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    bad = replace(TINY, policies=(*TINY.policies, recipe("SupBMM", v=3.0, delta=1e-30)))
+    bad = replace(bad, horizons=(600,), worlds=TINY.worlds[:1])
+    good = replace(TINY, horizons=(600,), worlds=TINY.worlds[:1])
+    store = Store(tmp_path)
+    sweep(good, store, progress=False)
+    with pytest.raises(ValueError, match="horizon must hold at least one round"):
+        sweep(bad, store, workers=2, progress=False)
+    assert sweep(good, store, progress=False).found == 16
+
+
+def test_a_ctrl_c_that_python_drops_stops_the_sweep_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python ignores what is raised in __del__; the first save here interrupts from there."""
+
+    class Dropped:
+        def __del__(self) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)  # the handler runs in here
+
+    store = Store(tmp_path)
+    original = store.save
+    saved: list[object] = []
+
+    def save(spec: object, result: object) -> None:
+        original(spec, result)  # type: ignore[arg-type]
+        saved.append(spec)
+        if len(saved) == 1:
+            Dropped()
+
+    store.save = save  # type: ignore[method-assign, assignment]
+    dropped: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda what: dropped.append(what.exc_type))
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        sweep(TINY, store, progress=False)
+    assert dropped == [KeyboardInterrupt]
+    assert 0 < len(saved) < 64
+    assert signal.getsignal(signal.SIGINT) is before

@@ -1,0 +1,322 @@
+"""What a reader is shown of coverage results is what the files hold; binomial tails by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from heavybandit.pipeline.spec import Case, Coverage, recipe
+from heavybandit.pipeline.store import Store, StoreError
+from heavybandit.pipeline.sweep import run_group, sweep
+from heavybandit.pipeline.tables import consolidate
+from heavybandit.replication import claims
+from heavybandit.replication.catalogue import EXPERIMENTS
+from heavybandit.replication.coverage import BINS, histogram
+from heavybandit.replication.intervals import (
+    DESIGN_LABELS,
+    LAW_LABELS,
+    Covered,
+    bad_enough,
+    cases,
+    extremal_tail,
+    median_errs,
+    plays_enough,
+)
+
+# Medians and extremal noise.
+
+
+@given(st.floats(0, 1))
+def test_a_median_errs_if_half_of_the_estimates_do_by_hand(p: float) -> None:
+    q = 1 - p
+    assert median_errs(p, 1) == pytest.approx(p)
+    assert median_errs(p, 2) == pytest.approx(2 * p * q + p**2)  # one of two is half of them
+    assert median_errs(p, 3) == pytest.approx(3 * p**2 * q + p**3)
+    assert median_errs(p, 4) == pytest.approx(6 * p**2 * q**2 + 4 * p**3 * q + p**4)
+    assert median_errs(p, 5) == pytest.approx(10 * p**3 * q**2 + 5 * p**4 * q + p**5)
+
+
+@pytest.mark.parametrize("plays", [1, 2, 3, 4, 5, 6])
+def test_the_lower_median_is_bad_only_if_at_least_half_are(plays: int) -> None:
+    # over all patterns: 1 for an estimate that is too high, −1 for one that is too low
+    for pattern in itertools.product((-1, 0, 1), repeat=plays):
+        median = sorted(pattern)[(plays - 1) // 2]
+        if median:
+            assert 2 * pattern.count(median) >= plays
+    p = 0.3
+    half = sum(
+        math.prod(p if bad else 1 - p for bad in pattern)
+        for pattern in itertools.product((False, True), repeat=plays)
+        if 2 * sum(pattern) >= plays
+    )
+    assert median_errs(p, plays) == pytest.approx(half)
+
+
+@given(st.floats(0, 0.4), st.floats(1e-6, 1))
+def test_plays_are_enough_and_two_fewer_are_not(bad: float, failure: float) -> None:
+    plays = plays_enough(bad, failure)
+    assert plays % 2 == 1
+    assert median_errs(bad, plays) <= failure
+    for fewer in range(1, plays, 2):
+        assert median_errs(bad, fewer) > failure
+
+
+def test_known_numbers_of_plays_are_enough() -> None:
+    assert plays_enough(0.25, 0.25) == 1
+    assert plays_enough(0.25, 0.16) == 3  # 3·¼²·¾ + ¼³ = 10/64
+    assert plays_enough(0.25, 0.15) == 5
+    assert plays_enough(0.0, 0.001) == 1
+
+
+@pytest.mark.parametrize("bad", [0.5, 0.7, 1.0, -0.1, math.nan])
+def test_a_median_of_coins_is_not_helped_by_more_plays(bad: float) -> None:
+    with pytest.raises(ValueError, match=rf"bad is {bad}, but must be in \[0, 0.5\)"):
+        plays_enough(bad, 0.1)
+
+
+def test_known_shares_of_bad_estimates_are_bearable() -> None:
+    assert bad_enough(1, 0.2) == pytest.approx(0.2)
+    assert bad_enough(2, 0.19) == pytest.approx(0.1)  # 2·0.1·0.9 + 0.1²
+    assert bad_enough(3, 10 / 64) == pytest.approx(0.25)  # 3·¼²·¾ + ¼³
+    assert bad_enough(5, 0.00856) == pytest.approx(0.1)  # 10·0.1³·0.9² + 5·0.1⁴·0.9 + 0.1⁵
+
+
+@given(st.integers(1, 200), st.floats(1e-9, 0.4))
+def test_a_bearable_share_is_borne_and_a_larger_one_is_not(plays: int, failure: float) -> None:
+    bad = bad_enough(plays, failure)
+    assert 0 < bad < 0.5
+    assert median_errs(bad, plays) == pytest.approx(failure, rel=0.01)
+    assert median_errs(bad * 1.01, plays) > failure
+    assert plays_enough(bad * 0.99, failure) <= plays + 1  # of an odd number
+
+
+@given(st.integers(0, 6), st.floats(0, 1), st.integers(0, 7))
+def test_the_extremal_tail_is_a_sum_over_all_outcomes(n: int, p: float, strikes: int) -> None:
+    chance = {-1: p / 2, 0: 1 - p, 1: p / 2}
+    wanted = sum(
+        math.prod(chance[x] for x in outcome)
+        for outcome in itertools.product(chance, repeat=n)
+        if abs(sum(outcome)) >= strikes
+    )
+    assert extremal_tail(n, p, strikes) == pytest.approx(wanted, rel=1e-12, abs=1e-15)
+
+
+# A case.
+
+BASE = Covered(
+    design="one context",
+    law="extremal",
+    eps=0.5,
+    v=1.0,
+    rounds=50,
+    arms=3,
+    horizon=1000,
+    delta=0.1,
+    plays=3,
+    alpha=2.0,
+    reps=100,
+    counts={"misses": 7, "noise": 5},
+    high=np.array([4, 9, 0]),
+    low=np.array([6, 2, 10]),
+    histograms={"largest": {-2: 1, 0: 5, 3: 4}, "single": {1: 10}},
+)
+
+
+def test_a_case_says_what_it_is_and_what_it_may() -> None:
+    assert BASE.name == "one context, extremal, ε = 0.5"
+    assert BASE.allowed == pytest.approx(1e-4)
+    assert BASE.trials("misses") == (7, 100)
+    assert BASE.trials("noise") == (5, 100)
+
+
+def test_the_worst_arm_is_that_of_both_sides_and_the_worst_side_that_of_one() -> None:
+    assert BASE.worst_single() == (11, 300)  # 9 + 2, of 100 repetitions of 3 plays
+    assert BASE.worst_side() == (10, 300)
+    assert dataclasses.replace(BASE, high=BASE.low, low=BASE.high).worst_side() == (10, 300)
+
+
+def test_a_tail_by_hand() -> None:
+    levels, above = BASE.tail("largest")
+    assert levels == pytest.approx([10 ** (k / 20) for k in range(-3, 4)])
+    assert above == pytest.approx([1, 0.9, 0.9, 0.4, 0.4, 0.4, 0])
+    assert BASE.largest("largest") == pytest.approx(10**0.15)
+    assert BASE.largest("single") == pytest.approx(10**0.05)
+
+
+@given(st.lists(st.integers(1, 10**6).map(lambda k: k / 1000), min_size=1, max_size=40))
+def test_a_tail_is_the_fraction_of_the_values_that_were_above(values: list[float]) -> None:
+    found = dict(histogram(np.array(values)))
+    case = dataclasses.replace(BASE, histograms={"ridge": found})
+    levels, above = case.tail("ridge")
+    ends = [v * (1 + 1e-9) for v in levels]
+    assert above == pytest.approx([np.mean(np.array(values) > end) for end in ends])
+    assert (above[0], above[-1]) == (1, 0)
+    assert case.largest("ridge") == levels[-1]
+    assert max(values) <= case.largest("ridge") * (1 + 1e-9)
+    assert max(values) > case.largest("ridge") * 10 ** (-1 / BINS)
+
+
+def test_the_mechanism_is_a_binomial_tail_over_arms_and_sides_by_hand() -> None:
+    """No estimate of 300 astray: p solves (1−p)^300 = 0.01, and 2 of 3 must be."""
+    none = dataclasses.replace(BASE, high=np.zeros(3, int), low=np.zeros(3, int))
+    p = 1 - 0.01 ** (1 / 300)
+    assert none.mechanism() == pytest.approx(2 * 3 * (3 * p**2 * (1 - p) + p**3))
+    alone = dataclasses.replace(none, plays=1, arms=1)
+    assert alone.mechanism() == pytest.approx(2 * (1 - 0.01 ** (1 / 100)))
+
+
+def test_the_mechanism_takes_the_upper_limit_of_the_worst_side() -> None:
+    p = claims.limits(10, 300)[1]
+    assert binom.cdf(10, 300, p) == pytest.approx(0.01)
+    assert BASE.mechanism() == pytest.approx(2 * 3 * (3 * p**2 * (1 - p) + p**3))
+
+
+def test_the_alpha_that_would_have_been_enough_by_hand() -> None:
+    """Levels 10^{k/20}, k = −1 … 4, exceeded by 1, 0.9, 0.6, 0.3, 0.1 and 0 of the estimates.
+
+    Two of three must err. With one arm and a failure of 0.432, each side may err with 0.216, so
+    that p solves 3p² − 2p³ = 0.216: p = 0.3 (a little is added, for k = 2 to be enough). Three
+    arms leave 0.072 a side, p = 0.165, and one play alone 0.072 itself.
+    """
+    tens = {0: 1, 1: 3, 2: 3, 3: 2, 4: 1}
+    case = dataclasses.replace(BASE, arms=1, histograms={"single": tens, "largest": {9: 1}})
+    assert case.enough(0.4321) == pytest.approx(10 ** (2 / 20))
+    assert case.enough(0.4319) == pytest.approx(10 ** (3 / 20))
+    assert dataclasses.replace(case, arms=3).enough(0.432) == pytest.approx(10 ** (3 / 20))
+    assert dataclasses.replace(case, arms=3, plays=1).enough(0.432) == pytest.approx(10 ** (4 / 20))
+    assert case.enough(1e-9) == case.largest("single")
+
+
+@given(
+    st.lists(st.integers(1, 10**6).map(lambda k: k / 1000), min_size=1, max_size=40),
+    st.integers(1, 60),
+    st.integers(1, 20),
+    st.floats(1e-6, 0.9),
+)
+def test_what_would_have_been_enough_is_exceeded_bearably_often_and_a_bin_less_is_not(
+    values: list[float], plays: int, arms: int, failure: float
+) -> None:
+    found = dict(histogram(np.array(values)))
+    case = dataclasses.replace(BASE, plays=plays, arms=arms, histograms={"single": found})
+    level = case.enough(failure) * (1 + 1e-9)
+    above = [np.mean(np.array(values) > x) for x in (level, level * 10 ** (-1 / BINS))]
+    assert 2 * arms * median_errs(above[0], plays) <= failure * (1 + 1e-6)
+    assert 2 * arms * median_errs(above[1], plays) > failure * (1 - 1e-6)
+
+
+# From the files.
+
+FIRST = Case(
+    recipe("section6", rounds=5), recipe("Extremal", size=100.0, probability=0.01), 1.0, 6, 0.9, 1
+)
+CHANGES: dict[str, Any] = {
+    "design": recipe("same", rounds=50),
+    "noise": recipe("Extremal", size=100.0, probability=0.008),
+    "eps": 0.5,
+    "horizon": 10,
+    "delta": 0.5,
+    "plays": 3,
+}
+TINY = Coverage(
+    name="tiny",
+    what="for tests",
+    estimator="BMM",
+    cases=(FIRST, *(dataclasses.replace(FIRST, **{k: v}) for k, v in CHANGES.items())),
+    reps=30,
+    seeds=3,
+    first_seed=4,
+)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with TINY's results."""
+    folder = tmp_path_factory.mktemp("intervals")
+    store = Store(folder / "store")
+    sweep(TINY, store, progress=False)
+    consolidate(TINY, store, folder / "data")
+    return folder / "data"
+
+
+def test_cases_are_the_experiments_in_its_order_whatever_they_differ_in(data: Path) -> None:
+    assert set(CHANGES) == {field.name for field in dataclasses.fields(Case)}
+    read = cases("tiny", data)
+    assert len(read) == len(TINY.cases)
+    for covered, case in zip(read, TINY.cases, strict=True):
+        same = case.design.name == "same"
+        assert covered.design == ("one context" if same else "few rounds")
+        assert covered.law == "extremal"
+        assert (covered.rounds, covered.arms) == ((50, 1) if same else (5, 20))
+        wanted = (case.eps, case.horizon, case.delta, case.plays)
+        assert (covered.eps, covered.horizon, covered.delta, covered.plays) == wanted
+
+
+def test_a_case_has_the_sums_over_its_seeds_and_nothing_of_another(data: Path) -> None:
+    read = cases("tiny", data)
+    for covered, case in zip(read, TINY.cases, strict=True):
+        runs = [run_group([run])[0] for run in TINY.runs() if run.case == case]
+        assert len(runs) == 3
+        assert covered.reps == 3 * 30
+        assert covered.v == float(f"{runs[0]['v']:.9g}")
+        assert covered.alpha == float(f"{runs[0]['alpha']:.9g}")
+        assert covered.counts == {
+            name: sum(run[name] for run in runs)
+            for name in ("misses", "noise", "tenth", "bounded", "scaled", "as_wide", "truncated")
+        }
+        for side, found in (("high", covered.high), ("low", covered.low)):
+            by_arm = zip(*(run[side] for run in runs), strict=True)
+            assert found.tolist() == [sum(of_arm) for of_arm in by_arm]
+        for kind in ("largest", "single", "ridge"):
+            together: Counter[int] = Counter()
+            for run in runs:
+                together.update(dict(run["histograms"][kind]))
+            assert covered.histograms[kind] == dict(together)
+        assert set(covered.histograms) == {"largest", "single", "ridge"}
+        assert sum(covered.histograms["single"].values()) == 3 * 30 * covered.plays
+    # and there was something to add up
+    for name in ("misses", "noise", "tenth", "bounded", "scaled", "as_wide"):
+        assert len({covered.counts[name] for covered in read}) > 1, name
+    assert max(covered.high.max() for covered in read) > 0
+    assert max(covered.low.max() for covered in read) > 0
+
+
+def test_cases_that_were_never_made_say_how_to_make_them(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="heavybandit sweep tiny"):
+        cases("tiny", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["prop1", "prop2"])
+def test_every_design_and_noise_of_the_experiments_has_a_label(name: str) -> None:
+    experiment = EXPERIMENTS[name]
+    assert isinstance(experiment, Coverage)
+    assert {case.design.text() for case in experiment.cases} <= set(DESIGN_LABELS)
+    assert {case.noise.name for case in experiment.cases} <= set(LAW_LABELS)
+
+
+def test_no_two_designs_and_no_two_noises_share_a_label() -> None:
+    for labels in (DESIGN_LABELS, LAW_LABELS):
+        assert len(set(labels.values())) == len(labels)
+
+
+@pytest.mark.parametrize("failure", [0.0, -1.0, math.nan])
+def test_a_failure_that_no_number_of_plays_reaches_is_refused(failure: float) -> None:
+    with pytest.raises(ValueError, match="failure"):
+        plays_enough(0.1, failure)
+
+
+@pytest.mark.parametrize(("plays", "failure"), [(1, 0.7), (5, -0.1), (5, 0.0), (5, math.nan)])
+def test_a_failure_that_no_share_of_bad_estimates_gives_is_refused(
+    plays: int, failure: float
+) -> None:
+    with pytest.raises(ValueError, match="failure"):
+        bad_enough(plays, failure)

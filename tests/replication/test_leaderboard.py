@@ -1,0 +1,131 @@
+"""The leaderboard: how everyone is tuned, compared and ranked."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from heavybandit.pipeline.spec import POLICIES, WORLDS, make_world, with_bound
+from heavybandit.replication import beyond
+from heavybandit.replication import leaderboard as board
+from heavybandit.replication.beyond import LAWS, PLAIN, RARE, TUNED, UNIFORM, Entry
+from heavybandit.replication.leaderboard import World
+
+DATA = Path(__file__).parents[2] / "data"
+A, B, C = Entry("CRT", "tuned"), Entry("TOFU", "tuned"), Entry("HvtUCB", "tuned")
+
+
+def place(**costs: list[float]) -> World:
+    """A world in which CRT, TOFU and plain ridge have these costs."""
+    who = {"crt": A, "tofu": B, "ridge": PLAIN}
+    return World("aligned", LAWS[0], {who[k]: np.array(v) for k, v in costs.items()}, {})
+
+
+def test_tuned_values_are_those_of_least_cost_in_the_tuning_experiments() -> None:
+    assert board.tuned_values(DATA) == TUNED
+    assert list(TUNED) == list(beyond.GRIDS)
+
+
+def test_tuning_takes_the_geometric_mean_over_worlds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One value costs 1 % and 100 % of uniform play, the other 20 % and 20 %: the arithmetic mean
+    would take the second, the geometric one, 10 % against 20 %, takes the first."""
+
+    @dataclasses.dataclass
+    class Cost:
+        world: str
+        per_play: float
+
+    monkeypatch.setattr(beyond, "GRIDS", {"CRT": {"width_scale": (1.0, 0.1)}})
+    monkeypatch.setattr(beyond, "TUNING", beyond.TUNING[:1])
+    costs = [("one", 0.01), ("one", 0.2), ("one", 1.0), ("two", 1.0), ("two", 0.2), ("two", 1.0)]
+    monkeypatch.setattr(board.regrets, "runs", lambda *_: [Cost(*cost) for cost in costs])
+    assert board.tuned_values(tmp_path) == {"CRT": {"width_scale": 1.0}}
+
+
+def test_tuning_and_board_share_no_seed_and_tuning_never_sees_the_tenth_world() -> None:
+    tried = {spec.seed for one in beyond.TUNING for spec in one.runs()}
+    reported = {spec.seed for one in (*beyond.BOARDS, *beyond.PUBLISHED) for spec in one.runs()}
+    assert tried == {800, 801, 802}
+    assert not tried & reported
+    seen = {world for one in beyond.TUNING for world in one.worlds}
+    assert len(seen) == 9
+    assert beyond.RARE_WORLD not in seen
+    assert {world for one in beyond.BOARDS for world in one.worlds} == seen | {beyond.RARE_WORLD}
+
+
+@pytest.mark.parametrize("law", [*LAWS, RARE], ids=lambda law: law.name)
+def test_everyone_can_be_built_in_every_world(law: beyond.Law) -> None:
+    for recipe in beyond.worlds(law):
+        world = make_world(recipe, 10_000) if law is RARE else recipe.build(WORLDS)
+        for entry in (*beyond.BOARD, *beyond.AS_PUBLISHED):
+            policy = with_bound(entry.recipe(law), world).build(
+                POLICIES, horizon=10_000, n_arms=world.n_arms, dim=world.dim
+            )
+            assert getattr(policy, "clips", True) == entry.clips
+            for knob, value in board.knobs(entry).items():
+                assert getattr(policy, knob) == value
+
+
+def test_gaps_are_paired_over_seeds() -> None:
+    """Differences 1 and 3: mean 2, standard error 1, Student's 99 % point with one degree of
+    freedom 31.82."""
+    world = place(crt=[11.0, 53.0], tofu=[10.0, 50.0])
+    assert world.gap(A, B) == pytest.approx((2.0, 31.8205), rel=1e-5)
+    assert world.cost(A) == 32.0
+
+
+def test_ranks_have_the_places_that_they_may_be() -> None:
+    """CRT and TOFU cannot be told apart, ridge is surely behind both."""
+    spread = [0.0, 1.0, 2.0, 3.0]
+    world = place(
+        crt=[10 + x for x in spread],
+        tofu=[10.1 + x for x in (1.0, 0.0, 3.0, 2.0)],
+        ridge=[90 + x for x in spread],
+    )
+    assert world.rank(A) == (1, 1, 2)
+    assert world.rank(B) == (2, 1, 2)
+    assert world.rank(PLAIN) == (3, 3, 3)
+
+
+def test_the_order_goes_by_the_mean_over_worlds() -> None:
+    worlds = [place(crt=[10, 10], tofu=[20, 20]), place(crt=[50, 50], tofu=[20, 20])]
+    assert board.order(worlds) == [B, A]
+    mean, off = board.overall(worlds, A, B)
+    assert (mean, off) == (10.0, 0.0)
+
+
+def test_later_algorithms_are_compared_with_themselves_and_others_with_ridge() -> None:
+    assert board.control(C) == Entry("HvtUCB", "tuned", clips=False)
+    assert board.control(dataclasses.replace(C, clips=False)) == PLAIN
+    assert board.control(A) == PLAIN
+
+
+@pytest.mark.parametrize("kind", ["board", "published"])
+def test_committed_worlds_have_everyone_on_one_scale(kind: str) -> None:
+    worlds = board.worlds(kind, DATA)
+    entries = beyond.BOARD if kind == "board" else beyond.AS_PUBLISHED
+    assert len(worlds) == 10
+    for world in worlds:
+        assert tuple(world.costs) == entries
+        assert world.cost(UNIFORM) == pytest.approx(100)
+        assert all(0 <= share <= 100 for share in world.clipped.values())
+        for entry, share in world.clipped.items():
+            assert entry.clips or share == 0
+
+
+def test_the_committed_table_is_what_data_gives(tmp_path: Path) -> None:
+    path = board.write_table(board.worlds("board", DATA), tmp_path)
+    assert path.read_bytes() == (DATA / "leaderboard.csv").read_bytes()
+    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
+    assert len(rows) == 10 * len(beyond.BOARD)
+    for row in rows:
+        assert int(row["first"]) <= int(row["rank"]) <= int(row["last"])
+        assert math.isfinite(float(row["over_ridge"]))

@@ -1,0 +1,118 @@
+"""The table of claims in README.md follows data/claims.json, and its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from heavybandit import theory
+from heavybandit.cli import main
+from heavybandit.engine import truncation
+from heavybandit.replication import claims, ledger
+from heavybandit.replication.claims import Claim
+
+ROOT = Path(__file__).parents[2]
+LEDGER = claims.read(ROOT / "data")
+
+
+def claim(statement: str = "x^{1/(1+ε)} of |y|") -> Claim:
+    test = "tests/replication/test_ledger.py::test_a_b"
+    return Claim("prop-1", "Section 3", statement, "01_x.ipynb", test, {}, claims.OPEN)
+
+
+def test_the_readme_holds_the_table_that_the_ledger_gives() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert ledger.with_table(text, LEDGER) == text, f"renew it with: {ledger.RENEW}"
+    assert "## What came out" in text.partition(ledger.BEGIN)[0]
+
+
+def test_the_table_has_a_line_for_every_entry_with_its_verdict() -> None:
+    lines = ledger.table(LEDGER, ledger.Links()).splitlines()[2:]
+    assert len(lines) == len(LEDGER) > 0
+    for line, entry in zip(lines, LEDGER, strict=True):
+        assert f" | {entry.verdict} | " in line
+        assert f"**{entry.where}.**" in line
+
+
+def test_every_link_of_the_table_leads_to_a_file() -> None:
+    targets = re.findall(r"\]\(([^)]+)\)", ledger.table(LEDGER, ledger.Links()))
+    assert len(targets) == 3 * len(LEDGER)
+    assert [target for target in targets if not (ROOT / target).is_file()] == []
+
+
+@pytest.mark.parametrize("id", claims.STATEMENTS)
+def test_every_statement_names_a_function_or_class_of_the_package(id: str) -> None:
+    module, found = ledger.resolve(claims.STATEMENTS[id][2])
+    assert callable(found)
+    assert module.__name__.startswith("heavybandit.")
+
+
+def test_a_name_is_resolved_to_its_module_and_to_what_it_stands_for() -> None:
+    assert ledger.resolve("theory.theorem1") == (theory, theory.theorem1)
+    assert ledger.resolve("engine.truncation.btc_learn") == (truncation, truncation.btc_learn)
+    assert ledger.source_file("engine.truncation.btc_learn") == (
+        "src/heavybandit/engine/truncation.py"
+    )
+    assert ledger.resolve("simulate.simulate")[0].__name__ == "heavybandit.simulate"
+    for wrong in ("theory.theorem9", "nowhere.bmm", "paper.bmm.nothing"):
+        with pytest.raises(ValueError, match=f"{wrong} is no name of heavybandit"):
+            ledger.resolve(wrong)
+
+
+def test_powers_and_indices_are_set_and_code_is_left_alone() -> None:
+    assert ledger.superscripts("T^{1/(1+ε)}2^s and p_{a*}") == (
+        "T<sup>1/(1+ε)</sup>2<sup>s</sup> and p<sub>a*</sub>"
+    )
+    assert ledger.superscripts("`x^{2}` y^{2}") == "`x^{2}` y<sup>2</sup>"
+
+
+def test_a_bar_in_a_statement_does_not_begin_a_column() -> None:
+    line = ledger.table([claim()], ledger.Links()).splitlines()[-1]
+    assert r"of \|y\| |" in line
+    assert len(re.findall(r"(?<!\\)\|", line)) == len(ledger.HEADER) + 1
+    assert "[a b](tests/replication/test_ledger.py)" in line
+
+
+def test_writing_renews_what_is_between_the_markers_and_nothing_else(tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    readme.write_text(f"before\n{ledger.BEGIN}\nold\n{ledger.END}\nafter\n")
+    ledger.write_readme(readme, [claim()])
+    text = readme.read_text()
+    assert text.startswith(f"before\n{ledger.BEGIN}\n\n| statement |")
+    assert text.endswith(f"|\n\n{ledger.END}\nafter\n")
+    assert "old" not in text
+    ledger.write_readme(readme, [claim()])
+    assert readme.read_text() == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        ledger.BEGIN,
+        f"{ledger.END} {ledger.BEGIN}",
+        f"{ledger.BEGIN} {ledger.BEGIN} {ledger.END}",
+    ],
+)
+def test_a_file_without_its_two_markers_is_refused_and_kept(text: str, tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    readme.write_text(text)
+    with pytest.raises(ValueError, match=r"README.md must hold <!-- claims: begin -->"):
+        ledger.write_readme(readme, [claim()])
+    assert readme.read_text() == text
+
+
+def test_the_command_prints_the_table_or_writes_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = ["--data", str(ROOT / "data")]
+    assert main(["claims", "--markdown", *data]) == 0
+    assert capsys.readouterr().out == ledger.table(LEDGER, ledger.Links())
+    readme = tmp_path / "README.md"
+    readme.write_text(f"{ledger.BEGIN}\n{ledger.END}\n")
+    assert main(["claims", "--write-readme", str(readme), *data]) == 0
+    assert ledger.table(LEDGER, ledger.Links()) in readme.read_text()
+    assert main(["claims", "--write-readme", str(tmp_path / "none.md"), *data]) == 2
+    assert "none.md" in capsys.readouterr().err

@@ -1,0 +1,249 @@
+"""Notebooks run headlessly, in order, cleanly, and say where they fail."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from heavybandit.cli import main
+from heavybandit.replication import claims
+from heavybandit.replication.notebooks import NotebookError, clean, execute, execute_all, numbered
+
+
+def notebook(path: Path, *cells: str, parameters: str = "n = 2") -> Path:
+    """A notebook with a tagged parameter cell and the given code cells."""
+
+    def code(number: int, source: str, tags: list[str]) -> dict[str, object]:
+        return {
+            "cell_type": "code",
+            "id": f"cell-{number}",
+            "execution_count": None,
+            "metadata": {"tags": tags},
+            "outputs": [],
+            "source": source,
+        }
+
+    content = {
+        "cells": [
+            code(0, parameters, ["parameters"]),
+            *(code(i, cell, []) for i, cell in enumerate(cells, 1)),
+        ],
+        "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_only_numbered_notebooks_run_and_in_order(tmp_path: Path) -> None:
+    for name in ("02_b.ipynb", "01_a.ipynb", "scratch.ipynb", "1_c.ipynb"):
+        notebook(tmp_path / name)
+    assert [p.name for p in numbered(tmp_path)] == ["01_a.ipynb", "02_b.ipynb"]
+
+
+def test_running_twice_changes_no_byte_and_outputs_and_counts_are_kept(tmp_path: Path) -> None:
+    source = notebook(tmp_path / "01_a.ipynb", "print(n * 21)")
+    execute(source, tmp_path / "out" / "once.ipynb", {})
+    execute(source, tmp_path / "out" / "twice.ipynb", {})
+    once = (tmp_path / "out" / "once.ipynb").read_bytes()
+    assert once == (tmp_path / "out" / "twice.ipynb").read_bytes()
+    cells = json.loads(once)["cells"]
+    assert cells[-1]["outputs"][0]["text"] == ["42\n"]
+    assert all(cell["execution_count"] for cell in cells)
+    assert str(tmp_path) not in once.decode()
+    assert "papermill" not in once.decode()
+
+
+def test_a_parameter_reaches_the_notebook(tmp_path: Path) -> None:
+    source = notebook(tmp_path / "01_a.ipynb", "print(n * 21)")
+    execute(source, tmp_path / "out.ipynb", {"n": 3})
+    assert "63" in (tmp_path / "out.ipynb").read_text()
+
+
+def test_the_first_failure_ends_it_and_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notebook(tmp_path / "01_a.ipynb", "print('fine')")
+    notebook(tmp_path / "02_b.ipynb", "1 / 0")
+    notebook(tmp_path / "03_c.ipynb", "print('never')")
+    out = tmp_path / "out"
+    assert main(["notebooks", "--folder", str(tmp_path), "--out", str(out)]) == 3
+    said = capsys.readouterr().err
+    assert "02_b.ipynb failed in cell 2: ZeroDivisionError: division by zero" in said
+    assert "Traceback" not in said
+    assert "[1/3] 01_a.ipynb" in said
+    assert not (out / "03_c.ipynb").exists()
+
+
+def test_a_cell_that_hangs_is_stopped(tmp_path: Path) -> None:
+    source = notebook(tmp_path / "01_a.ipynb", "import time; time.sleep(60)")
+    with pytest.raises(NotebookError, match="longer than 2 s"):
+        execute(source, tmp_path / "out.ipynb", {}, seconds=2)
+
+
+def test_a_notebook_is_never_executed_onto_itself(tmp_path: Path) -> None:
+    source = notebook(tmp_path / "01_a.ipynb", "print(1)")
+    before = source.read_bytes()
+    with pytest.raises(NotebookError, match="onto itself"):
+        execute_all(tmp_path, tmp_path, {})
+    assert source.read_bytes() == before
+
+
+def test_no_notebooks_is_said(tmp_path: Path) -> None:
+    assert execute_all(tmp_path, tmp_path / "out", {}) == 0
+
+
+# The notebooks that are committed.
+
+ROOT = Path(__file__).parents[2]
+COMMITTED = numbered(ROOT / "notebooks")
+LONGEST_CELL = 15  # lines
+
+
+def cells(path: Path, kind: str) -> list[dict[str, Any]]:
+    return [c for c in json.loads(path.read_text())["cells"] if c["cell_type"] == kind]
+
+
+def source(cell: dict[str, Any]) -> str:
+    return "".join(cell["source"])
+
+
+def test_there_are_notebooks_and_their_numbers_follow_one_another() -> None:
+    assert COMMITTED
+    assert [int(p.name[:2]) for p in COMMITTED] == list(range(1, len(COMMITTED) + 1))
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda p: p.name)
+def test_a_committed_notebook_was_executed_once_from_top_to_bottom(path: Path) -> None:
+    """Without counts nbval compares nothing."""
+    counts = [cell["execution_count"] for cell in cells(path, "code")]
+    assert counts == list(range(1, len(counts) + 1))
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda p: p.name)
+def test_a_committed_notebook_is_clean(path: Path) -> None:
+    once = path.read_bytes()
+    assert b"papermill" not in once
+    for output in (o for cell in cells(path, "code") for o in cell["outputs"]):
+        assert output["output_type"] != "error"
+        assert output.get("name") != "stderr"
+    assert str(ROOT).encode() not in once
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda p: p.name)
+def test_a_notebook_reads_as_a_text_with_small_cells_and_defines_nothing(path: Path) -> None:
+    first = json.loads(path.read_text())["cells"][0]
+    assert first["cell_type"] == "markdown"
+    assert source(first).startswith(f"# {path.name[:2]} · ")
+    code = cells(path, "code")
+    assert [c for c in code if "parameters" in c["metadata"].get("tags", [])] == [code[0]]
+    for cell in code:
+        assert len(source(cell).splitlines()) <= LONGEST_CELL, source(cell)
+        assert not re.search(r"^\s*(def|class|async) ", source(cell), re.M), source(cell)
+    prose = sum(len(source(c)) for c in cells(path, "markdown"))
+    assert prose > sum(len(source(c)) for c in code) / 2
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda p: p.name)
+def test_every_figure_has_words_a_file_and_a_how_to_read_it(path: Path) -> None:
+    everything = json.loads(path.read_text())["cells"]
+    drawn = 0
+    for i, cell in enumerate(everything):
+        for output in cell.get("outputs", []):
+            if "image/png" in output.get("data", {}):
+                drawn += 1
+                assert len(output["metadata"]["image/png"]["alt"]) > 40
+                following = "".join(source(c) for c in everything[i + 1 : i + 4])
+                assert "**How to read it.**" in following
+    names = re.findall(r'plotting\.show\(\s*figure, "(\w+)"', path.read_text().replace('\\"', '"'))
+    assert len(names) == drawn > 0
+    for name in names:
+        assert name.startswith(path.name[:2])
+        for suffix in (".png", ".svg"):
+            assert (ROOT / "figures" / f"{name}{suffix}").is_file()
+
+
+def test_no_figure_is_left_over() -> None:
+    text = "".join(path.read_text() for path in COMMITTED)
+    for path in (ROOT / "figures").iterdir():
+        assert f'\\"{path.stem}\\"' in text, path
+
+
+def test_printing_in_pieces_is_put_together(tmp_path: Path) -> None:
+    """Where a stream is cut depends on the moment, and would change bytes."""
+    path = notebook(tmp_path / "01_a.ipynb", "print(1)")
+    content = json.loads(path.read_text())
+    piece = {"output_type": "stream", "name": "stdout", "text": ["1\n"]}
+    other = {"output_type": "stream", "name": "stderr", "text": ["x\n"]}
+    content["cells"][1]["outputs"] = [piece, {**piece, "text": "2\n3\n"}, other, piece]
+    path.write_text(json.dumps(content))
+    clean(path)
+    found = json.loads(path.read_text())["cells"][1]["outputs"]
+    assert [o["text"] for o in found] == [["1\n", "2\n", "3\n"], ["x\n"], ["1\n"]]
+
+
+# nbval: what `make test` runs over them.
+
+
+def nbval(path: Path) -> subprocess.CompletedProcess[str]:
+    options = ["--nbval", "--nbval-current-env", "-p", "no:cacheprovider", "-q", "--no-header"]
+    command = [sys.executable, "-m", "pytest", "-c", os.devnull, *options, str(path)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=path.parent, check=False)
+
+
+def changed(path: Path, target: Path, old: str, new: str) -> Path:
+    """A copy in which one printed number is another."""
+    text = path.read_text()
+    assert text.count(old) == 1
+    target.write_text(text.replace(old, new))
+    return target
+
+
+def test_nbval_would_catch_a_changed_number(tmp_path: Path) -> None:
+    """On a copy of the first notebook: untouched it passes, with one digit changed it fails."""
+    copy = tmp_path / "notebooks" / COMMITTED[0].name
+    copy.parent.mkdir()
+    shutil.copytree(ROOT / "data", tmp_path / "data")
+    shutil.copyfile(COMMITTED[0], copy)
+    untouched = nbval(copy)
+    assert untouched.returncode == 0, untouched.stdout
+    changed(COMMITTED[0], copy, "over left side: 0.9972", "over left side: 0.9973")
+    tampered = nbval(copy)
+    assert tampered.returncode == 1, tampered.stdout
+    assert "0.9973" in tampered.stdout
+    assert "1 failed" in tampered.stdout
+
+
+def test_a_verdict_follows_the_results_and_not_the_text(tmp_path: Path) -> None:
+    """With 900 misses written into Proposition 1's table it is no longer reproduced."""
+    shutil.copytree(ROOT / "data", tmp_path / "data")
+    table = tmp_path / "data" / "prop1.runs.csv"
+    lines = table.read_text().splitlines()
+    header, row = lines[0].split(","), lines[1].split(",")
+    row[header.index("misses")] = "900"
+    table.write_text("\n".join([lines[0], ",".join(row), *lines[2:]]) + "\n")
+    sidecar = tmp_path / "data" / "prop1.json"
+    record = json.loads(sidecar.read_text())
+    record["files"]["prop1.runs.csv"] = hashlib.sha256(table.read_bytes()).hexdigest()
+    sidecar.write_text(json.dumps(record))
+    (tmp_path / "notebooks").mkdir()
+    copy = tmp_path / "notebooks" / COMMITTED[0].name
+    shutil.copyfile(COMMITTED[0], copy)
+    assert verdicts(tmp_path / "data")["prop-1"] == claims.HOLDS
+    execute(copy, tmp_path / "out.ipynb", {})
+    assert verdicts(tmp_path / "data")["prop-1"] == claims.NOT_REPRODUCED
+    assert verdicts(tmp_path / "data")["lemma-2"] == claims.HOLDS
+
+
+def verdicts(folder: Path) -> dict[str, str]:
+    return {claim.id: claim.verdict for claim in claims.read(folder)}

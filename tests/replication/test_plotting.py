@@ -1,0 +1,214 @@
+"""Figures: the same bytes each time, words beside the picture, an identity a policy."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pytest
+from IPython import display as ipython
+from matplotlib.colors import to_rgba
+
+import heavybandit as hb
+from heavybandit.pipeline.spec import POLICIES
+from heavybandit.replication import plotting
+
+
+def drawn() -> Any:
+    figure, axes = plotting.panels()
+    plotting.rows(axes, ["a", "b"], [1.0, 10.0], spans=[(0.5, 2.0), (5.0, 20.0)], label="x")
+    plotting.rule(axes, 3.0, "three")
+    return figure
+
+
+def test_every_policy_looks_like_no_other() -> None:
+    assert set(plotting.LOOKS) == set(POLICIES)
+    assert len(set(plotting.LOOKS.values())) == len(plotting.LOOKS)
+
+
+def test_policies_in_one_figure_look_different_and_known_ones_as_usual() -> None:
+    names = ["CRT:v=4", "CRT", "Mine", "Mine:clip=2", "SupBTC:v=4", "Uniform"]
+    found = plotting.looks(names)
+    assert list(found.keys() ^ set(names)) == []
+    assert len(set(found.values())) == len(names)
+    for name in ("CRT", "Uniform"):
+        assert found[name] == plotting.LOOKS[name]
+    assert found["SupBTC:v=4"] == plotting.LOOKS["SupBTC"]
+    assert found["Mine"] == plotting.look("Mine") == plotting.OTHERS[0]
+    assert not set(plotting.OTHERS) & set(plotting.LOOKS.values())
+
+
+def test_the_same_figure_gives_the_same_bytes(tmp_path: Path) -> None:
+    for suffix in (".png", ".svg", ".pdf"):
+        plotting.save(drawn(), tmp_path / f"once{suffix}")
+        plotting.save(drawn(), tmp_path / f"twice{suffix}")
+        once = (tmp_path / f"once{suffix}").read_bytes()
+        assert once == (tmp_path / f"twice{suffix}").read_bytes()
+
+
+def test_showing_writes_both_kinds_and_carries_the_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr(ipython, "display", shown.append)
+    plotting.show(drawn(), "one", "two dots and a line", tmp_path / "new")
+    assert sorted(p.name for p in (tmp_path / "new").iterdir()) == ["one.png", "one.svg"]
+    data, metadata = shown[0]._repr_png_()
+    assert metadata["alt"] == "two dots and a line"
+    assert data
+
+
+def test_rows_stand_from_top_to_bottom_with_their_spans() -> None:
+    (axes,) = drawn().axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b"]
+    bottom, top = axes.get_ylim()
+    assert bottom > top  # so that the first row is on top
+    (dots,) = [line for line in axes.lines if line.get_label() == "x"]
+    assert list(dots.get_xdata()) == [1.0, 10.0]
+    assert to_rgba(dots.get_color()) == to_rgba(plotting.PALETTE[0])
+    (bars,) = axes.collections
+    assert np.allclose([s[:, 0] for s in bars.get_segments()], [(0.5, 2.0), (5.0, 20.0)])
+
+
+def test_a_rule_stands_where_it_should_and_says_what_it_is() -> None:
+    (axes,) = drawn().axes
+    (line,) = [line for line in axes.lines if line.get_label() != "x"]
+    assert list(line.get_xdata()) == [3.0, 3.0]
+    assert [text.get_text() for text in axes.texts] == ["three"]
+
+
+def test_several_panels_come_side_by_side_and_one_comes_alone() -> None:
+    figure, (left, right) = plotting.panels(2, sharey=True)
+    assert left.get_position().x1 <= right.get_position().x0
+    assert left.get_shared_y_axes().joined(left, right)
+    assert plotting.panels()[1].figure is not figure
+
+
+def test_a_line_that_is_no_policys_has_a_colour_a_marker_and_dashes_of_its_own() -> None:
+    assert len(plotting.PALETTE) == len(plotting.MARKERS) == len(plotting.LINES)
+    styles = [plotting.style(which) for which in range(len(plotting.PALETTE))]
+    for part in ("color", "marker", "linestyle"):
+        assert len({one[part] for one in styles}) == len(styles)
+    assert styles[1]["color"] == plotting.PALETTE[1]
+    _, axes = plotting.panels()
+    for which, one in enumerate(styles):
+        (line,) = axes.plot([1.0, 2.0], [which, which], **one)
+        assert to_rgba(line.get_color()) == to_rgba(plotting.PALETTE[which])
+        assert line.get_marker() == plotting.MARKERS[which]
+        assert line.get_markersize() == 4
+    with pytest.raises(IndexError):
+        plotting.style(len(styles))
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_a_legend_above_names_every_line_and_covers_none(count: int, tmp_path: Path) -> None:
+    figure, axes = plotting.panels()
+    for which in range(count):
+        axes.plot([0.0, 1.0], [0.0, which], label=f"line {which}", **plotting.style(which))
+    plotting.legend_above(axes)
+    plotting.save(figure, tmp_path / "legend.png")
+    legend = axes.get_legend()
+    named = [text.get_text() for text in legend.get_texts()]
+    assert named == [f"line {which}" for which in range(count)]
+    assert legend.get_window_extent().y0 >= axes.get_window_extent().y1
+    assert legend.get_window_extent().y1 <= figure.bbox.y1
+    assert not legend.get_frame_on()
+
+
+def test_rows_may_stand_below_their_middle_while_their_names_do_not() -> None:
+    _, axes = plotting.panels()
+    plotting.rows(axes, ["a", "b"], [1.0, 2.0], lower=0.25)
+    assert list(axes.lines[0].get_ydata()) == [0.25, 1.25]
+    assert list(axes.get_yticks()) == [0, 1]
+
+
+def test_regret_by_horizon_has_the_medians_the_range_and_the_policys_look() -> None:
+    _, axes = plotting.panels()
+    regrets = [np.array([1.0, 2.0, 6.0]), np.array([10.0, 30.0, 20.0])]
+    plotting.draw_horizons(axes, "SupBTC", [10, 100], regrets, "mine")
+    (line,) = axes.lines
+    assert list(line.get_ydata()) == [2.0, 20.0]
+    assert line.get_color() == plotting.LOOKS["SupBTC"].colour
+    (bars,) = axes.collections
+    assert np.allclose([s[:, 1] for s in bars.get_segments()], [(1, 6), (10, 30)])
+    assert [t.get_text() for t in axes.texts] == ["mine"]
+    plotting.draw_horizons(axes, "SupBTC", [10, 100], regrets)
+    assert axes.texts[-1].get_text() == "SupBTC"
+
+
+def test_stage_bars_stack_up_and_number_the_stages_that_have_room() -> None:
+    _, axes = plotting.panels()
+    plotting.stage_bars(axes, np.array([[0.05, 0.45, 0.5], [1.0, 0.0, 0.0]]), ["x", "y"])
+    heights = [(p.get_y(), p.get_height()) for p in axes.patches]
+    assert np.allclose(heights[:3], [(0.0, 0.05), (0.05, 0.45), (0.5, 0.5)])
+    assert np.allclose(heights[3:], [(0.0, 1.0), (1.0, 0.0), (1.0, 0.0)])
+    assert [t.get_text() for t in axes.texts] == ["2", "3", "1"]
+    assert [t.get_text() for t in axes.get_xticklabels()] == ["x", "y"]
+
+
+def test_shades_go_from_dark_to_light() -> None:
+    brightness = [sum(plotting.shade(i, 5)[:3]) for i in range(5)]
+    assert brightness == sorted(brightness)
+    assert len(set(brightness)) == 5
+
+
+def test_names_that_would_overlap_are_moved_apart_and_keep_their_order() -> None:
+    assert plotting.apart([0.0, 0.5, 1.0], 0.1) == [0.0, 0.5, 1.0]
+    moved = plotting.apart([0.5, 0.5, 0.5, 0.51, 0.9], 0.1)
+    assert all(b - a >= 0.1 - 1e-6 for a, b in itertools.pairwise(moved))
+    assert sum(moved[:4]) / 4 == pytest.approx(0.5025, abs=1e-6)
+    assert moved[4] == 0.9
+    assert plotting.apart([0.0, 0.0, 0.05], 0.1) == pytest.approx([0.0, 0.1, 0.2], abs=1e-6)
+
+
+def test_means_are_drawn_over_seeds_from_zero_and_named_at_their_ends() -> None:
+    figure, axes = plotting.panels()
+    table = np.array([[1.0, 4.0], [3.0, 8.0], [8.0, 9.0]])  # their medians are 3 and 8
+    plotting.draw_means(axes, {"SupBMM": ([10, 20], table), "Uniform": ([10, 20], 10 * table)})
+    drawn = [line.get_xydata().tolist() for line in axes.lines]
+    assert drawn[0] == [[0, 0], [10, 4], [20, 7]]
+    assert drawn[1] == [[0, 0], [10, 40], [20, 70]]
+    assert [text.get_text() for text in axes.texts] == ["SupBMM", "Uniform"]
+    assert axes.texts[0].xy[1] == pytest.approx(7)
+    assert figure.axes == [axes]
+
+
+def test_names_of_runs_that_end_alike_do_not_cover_each_other() -> None:
+    world = hb.section6("student-t", n_arms=3, dim=2)
+    runs = [[hb.simulate(hb.Uniform(200, 3, 2), world, seed)] for seed in (1, 1)]
+    runs[1] = [replace(runs[1][0], policy="Mine")]
+    axes = plotting.regret_figure(runs, "two that are one").axes[0]
+    places = {text.get_text(): text.xy[1] / axes.get_ylim()[1] for text in axes.texts}
+    assert set(places) == {"Uniform", "Mine"}
+    assert abs(places["Uniform"] - places["Mine"]) > 0.05
+
+
+def test_rows_of_panels_come_one_after_the_other() -> None:
+    figure, axes = plotting.panels(3, down=2)
+    assert len(axes) == 6
+    assert figure.axes == axes
+
+
+def test_shares_name_the_largest_of_each_row() -> None:
+    _, axes = plotting.panels()
+    plotting.shares(axes, np.array([[0.1, 0.9], [0.7, 0.3]]), ["a", "b"], ["1", "2"])
+    assert [(t.get_text(), t.xy) for t in axes.texts] == [("90", (1, 0)), ("70", (0, 1))]
+    np.testing.assert_array_equal(axes.images[0].get_array(), [[0.1, 0.9], [0.7, 0.3]])
+
+
+def test_a_mosaic_has_a_square_for_each_colour_and_none_for_a_hole() -> None:
+    _, axes = plotting.panels()
+    plotting.mosaic(axes, [["#000000", None], ["#FFFFFF", "#0072B2"]], [["a", ""], ["b", "c"]])
+    colours = [matplotlib.colors.to_hex(p.get_facecolor()).upper() for p in axes.patches]
+    assert colours == ["#000000", "#FFFFFF", "#0072B2"]
+    said = [(t.get_text(), t.xy, t.get_color()) for t in axes.texts]
+    assert said == [("a", (0, 0), "#FFFFFF"), ("b", (0, 1), "#000000"), ("c", (1, 1), "#FFFFFF")]
+    plotting.headings(axes, {0.5: "both"}, [("first", 0, 1), ("second", 1, 2)])
+    plotting.key(axes, {"black": "#000000"})
+    assert [t.get_text() for t in axes.texts[3:]] == ["both", "first", "second"]
+    assert axes.texts[5].xy[1] == 1
+    assert [t.get_text() for t in axes.get_legend().get_texts()] == ["black"]

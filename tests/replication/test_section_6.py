@@ -1,0 +1,83 @@
+"""What a policy does, seen from outside, against a round-by-round account in NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import heavybandit as hb
+from heavybandit.policy import CONTEXT_STREAM, NOISE_STREAM, stream
+from heavybandit.replication import section_6 as module
+from heavybandit.replication.section_6 import habits
+
+T, SEED = 300, 5
+POLICIES: dict[str, Any] = {
+    "MENU": lambda: hb.MENU(T, 6, 3, v=3.0, delta=0.4, width_scale=0.01),
+    "MoM": lambda: hb.MoM(T, 6, 3, v=3.0, delta=0.4, width_scale=0.01),
+    "TOFU": lambda: hb.TOFU(T, 6, 3, v=4.0),
+    "GreedyRidge": lambda: hb.GreedyRidge(T, 6, 3, plays=3),
+    "Blind": lambda: hb.Blind(T, 6, 3, prefer="widest"),
+}
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("block", [7, 4096])
+def test_habits_are_those_of_a_literal_account(
+    name: str, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BLOCK", block)
+    world = hb.symmetric("student-t", n_arms=6, dim=3)
+    found = habits(POLICIES[name](), world, seed=SEED)
+    policy = POLICIES[name]()
+    r = policy.plays
+    draws = world.noise.draw(stream(SEED, NOISE_STREAM), r * policy.rounds).reshape(-1, r)
+    rng = stream(SEED, CONTEXT_STREAM)
+    theta = world.theta_star(SEED)
+    A, b = np.eye(3), np.zeros(3)
+    by_mean, by_width = np.zeros((2, 6), dtype=int)
+    for t in range(policy.rounds):
+        (X,) = world.contexts(rng, t, 1, r)
+        arm = policy.select(X)
+        means = X @ theta
+        width = np.einsum("ad,de,ae->a", X, np.linalg.inv(A), X)
+        by_mean[(means > means[arm]).sum()] += 1
+        by_width[(width > width[arm] + (1e-12 if t else 1e-9)).sum()] += 1
+        paid = means[arm] + draws[t]
+        policy.update(paid)
+        A += np.outer(X[arm], X[arm])
+        b += paid.mean() * X[arm]
+    assert found.by_mean.tolist() == by_mean.tolist()
+    moved = np.abs(found.by_width - by_width).sum()
+    assert moved <= 2  # in the first round all widths are 1 but for the last bit
+    assert found.by_width.sum() == policy.rounds
+    X = world.contexts(rng, policy.rounds, module.TRIALS, r)
+    ridge, means = np.linalg.solve(A, b), X @ theta
+    best = np.array([x[m.argmax()] for x, m in zip(X, means, strict=True)])
+    assert found.error == pytest.approx(np.abs(best @ (ridge - theta)).mean(), rel=1e-9)
+    costs = [m.max() - m[(x @ ridge).argmax()] for x, m in zip(X, means, strict=True)]
+    assert found.greedy_cost == pytest.approx(np.mean(costs), rel=1e-9)
+    c = np.sqrt(np.einsum("td,de,te->t", best, np.linalg.inv(A), best)).mean()
+    factors = {
+        "MENU": lambda: 0.01 * hb.theory.menu_beta(policy.rounds, 3, 3.0, 1.0),
+        "MoM": lambda: (
+            0.01
+            * hb.theory.mom_beta(
+                policy.rounds, policy.rounds, r, float(np.linalg.slogdet(A)[1]), 3.0, 0.4, 1.0
+            )
+        ),
+        "TOFU": lambda: hb.theory.tofu_beta(T, T, 3, 4.0, 0.01, 1.0),
+        "GreedyRidge": lambda: 0.0,
+        "Blind": lambda: 1.0,
+    }
+    assert found.half_width == pytest.approx(float(factors[name]()) * c, rel=1e-9)
+    assert found.widest == found.by_width[0] / policy.rounds
+    ranks = np.repeat(np.arange(1, 7), found.by_mean)
+    assert found.mean_rank == pytest.approx(ranks.mean())
+
+
+def test_the_narrowest_has_no_width_that_it_would_add() -> None:
+    found = habits(hb.Blind(50, 6, 3), hb.symmetric("student-t", n_arms=6, dim=3))
+    assert found.half_width == 0
+    assert found.widest < 0.1

@@ -1,0 +1,202 @@
+"""Lemma 8 on algorithms small enough to go through every sequence of payoffs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from heavybandit import theory
+from heavybandit.engine.state import Ints
+from heavybandit.replication.theorem_3 import (
+    change_of_measure,
+    greedy_tree,
+    kl_bits,
+    random_tree,
+    stubborn_tree,
+)
+
+# KL(p‖q) of two coins.
+
+
+def test_known_divergences_in_bits() -> None:
+    assert kl_bits(0.5, 0.25) == pytest.approx(1 - math.log2(3) / 2)  # ½ + ½ log₂(⅔)
+    assert kl_bits(0.25, 0.5) == pytest.approx(0.75 * math.log2(3) - 1)  # −¼ + ¾ log₂(3/2)
+    assert kl_bits(0.3, 0.3) == pytest.approx(0, abs=1e-15)
+
+
+def test_divergences_at_the_ends() -> None:
+    """A coin that never pays is told from q by 1 − q alone, one that always pays by q."""
+    assert kl_bits(0.0, 0.75) == pytest.approx(2)
+    assert kl_bits(1.0, 0.125) == pytest.approx(3)
+    for p in (0.5, 1.0):
+        assert kl_bits(p, 0.0) == math.inf
+    for p in (0.0, 0.5):
+        assert kl_bits(p, 1.0) == math.inf
+
+
+probabilities = st.floats(0.001, 0.999)
+
+
+@given(probabilities, probabilities)
+def test_a_divergence_is_a_sum_over_heads_and_tails_and_not_negative(p: float, q: float) -> None:
+    wanted = p * math.log2(p / q) + (1 - p) * math.log2((1 - p) / (1 - q))
+    assert kl_bits(p, q) == pytest.approx(wanted, abs=1e-12)
+    assert kl_bits(p, q) >= -1e-15
+    assert kl_bits(1 - p, 1 - q) == pytest.approx(kl_bits(p, q), abs=1e-12)
+
+
+def test_divergences_of_many_coins_are_those_of_each() -> None:
+    p, q = np.array([0.0, 0.2, 1.0]), np.array([0.5, 0.7, 0.9])
+    assert kl_bits(p, q) == pytest.approx(
+        [float(kl_bits(*pair)) for pair in zip(p, q, strict=True)]
+    )
+    assert kl_bits(p, 0.5) == pytest.approx([1, float(kl_bits(0.2, 0.5)), 1])
+
+
+@given(st.floats(1e-6, 0.499))
+def test_the_step_in_lemma_8s_proof_holds_for_every_p(p: float) -> None:
+    """KL(p‖2p) ≤ p/(2(1−2p)) bits; Pinsker's √(ln 2/2 · KL) is then half of √(ln 2 · p/(1−2p))."""
+    assert kl_bits(p, 2 * p) <= p / (2 * (1 - 2 * p))
+
+
+# Trees.
+
+
+def place(sequence: tuple[int, ...]) -> int:
+    """Where a sequence of payoffs stands in its level: as a binary number, the first play first."""
+    return int("".join(map(str, sequence)) or "0", 2)
+
+
+def arms_of(tree: list[Ints], sequence: tuple[int, ...]) -> list[int]:
+    """The arms that the algorithm plays while this sequence is paid."""
+    return [int(level[place(sequence[:t])]) for t, level in enumerate(tree)]
+
+
+def test_a_tree_has_an_arm_for_every_sequence() -> None:
+    rng = np.random.default_rng(0)
+    for tree in (random_tree(rng, 3, 6), stubborn_tree(2, 6), greedy_tree(1, 3, 6)):
+        assert [len(level) for level in tree] == [1, 2, 4, 8, 16, 32]
+        assert all(0 <= arm < 3 for level in tree for arm in level)
+
+
+def test_a_random_tree_is_its_generators_and_names_every_arm() -> None:
+    one, same, other = (random_tree(np.random.default_rng(seed), 4, 8) for seed in (1, 1, 2))
+    assert [level.tolist() for level in one] == [level.tolist() for level in same]
+    assert [level.tolist() for level in one] != [level.tolist() for level in other]
+    assert set(one[-1].tolist()) == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("arm", [0, 3])
+def test_a_stubborn_tree_always_plays_its_arm(arm: int) -> None:
+    tree = stubborn_tree(arm, 5)
+    for sequence in itertools.product((0, 1), repeat=5):
+        assert arms_of(tree, sequence) == [arm] * 5
+
+
+@pytest.mark.parametrize(("arm", "n_arms"), [(0, 2), (1, 3), (3, 4), (0, 1)])
+def test_a_greedy_tree_stays_while_it_is_paid_and_goes_on_when_it_is_not(
+    arm: int, n_arms: int
+) -> None:
+    tree = greedy_tree(arm, n_arms, 6)
+    for sequence in itertools.product((0, 1), repeat=6):
+        at, wanted = arm, []
+        for paid in sequence:
+            wanted.append(at)
+            at = at if paid else (at + 1) % n_arms
+        assert arms_of(tree, sequence) == wanted
+
+
+# The change of measure.
+
+
+def by_enumeration(tree: list[Ints], good: int, p: float) -> tuple[float, float]:
+    """½Σ|P_good − P_unif| and E_unif[N_good], a sequence at a time."""
+    distance = count = 0.0
+    for sequence in itertools.product((0, 1), repeat=len(tree)):
+        unif = changed = 1.0
+        plays = 0
+        for arm, paid in zip(arms_of(tree, sequence), sequence, strict=True):
+            pays = 2 * p if arm == good else p
+            unif *= p if paid else 1 - p
+            changed *= pays if paid else 1 - pays
+            plays += arm == good
+        distance += abs(changed - unif) / 2
+        count += unif * plays
+    return distance, count
+
+
+@pytest.mark.parametrize("plays", [1, 2, 3, 5])
+@pytest.mark.parametrize("p", [0.05, 0.25, 0.4, 0.5])
+def test_the_change_of_measure_is_a_sum_over_all_sequences(plays: int, p: float) -> None:
+    rng = np.random.default_rng(3)
+    trees = [random_tree(rng, 3, plays) for _ in range(10)]
+    for tree in (*trees, greedy_tree(0, 3, plays), stubborn_tree(1, plays)):
+        for good in range(3):
+            assert change_of_measure(tree, good, p) == pytest.approx(
+                by_enumeration(tree, good, p), abs=1e-14
+            )
+
+
+def test_a_change_of_measure_by_hand() -> None:
+    """Two plays of the greedy algorithm on two arms, the first of them good, p = ¼.
+
+    It plays arm 0, and stays after a payoff: N_0 is 1 + ¼ on average. Unpaid first: ¾ before, ½
+    after, then p either way: |½ − ¾| = ¼ in all. Paid first: ¼ and ½, and then ¼ and ½ again:
+    |½·½ − ¼·¼| + |½·½ − ¼·¾| = 3/16 + 1/16 = ¼. Half of the sum is ¼.
+    """
+    distance, count = change_of_measure(greedy_tree(0, 2, 2), 0, 0.25)
+    assert distance == pytest.approx(0.25)
+    assert count == pytest.approx(1.25)
+
+
+@pytest.mark.parametrize("plays", [1, 2, 7, 12])
+@pytest.mark.parametrize("p", [0.01, 0.2, 0.5])
+def test_a_stubborn_algorithm_sees_the_difference_of_two_binomials(plays: int, p: float) -> None:
+    k = np.arange(plays + 1)
+    apart = np.abs(binom.pmf(k, plays, 2 * p) - binom.pmf(k, plays, p)).sum() / 2
+    assert change_of_measure(stubborn_tree(2, plays), 2, p) == pytest.approx((apart, plays))
+
+
+@given(st.integers(0, 10**6), st.integers(1, 8), st.floats(0.01, 0.5))
+def test_an_arm_that_is_never_played_changes_nothing(seed: int, plays: int, p: float) -> None:
+    tree = random_tree(np.random.default_rng(seed), 2, plays)
+    assert change_of_measure(tree, 2, p) == (0.0, 0.0)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 8), st.floats(0.01, 0.5))
+def test_the_plays_of_all_arms_add_up(seed: int, n_arms: int, plays: int, p: float) -> None:
+    tree = random_tree(np.random.default_rng(seed), n_arms, plays)
+    counts = [change_of_measure(tree, good, p)[1] for good in range(n_arms)]
+    assert sum(counts) == pytest.approx(plays)
+
+
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 4),
+    st.integers(1, 9),
+    st.floats(1e-4, 0.499),
+    st.floats(0.1, 1),
+)
+def test_lemma_8_holds_for_every_algorithm_every_arm_and_every_f(
+    seed: int, n_arms: int, plays: int, p: float, eps: float
+) -> None:
+    """0 ≤ f ≤ M: E_good f is at most E_unif f + M·distance, and that at most Lemma 8's bound."""
+    gamma = p ** (1 / (1 + eps))
+    rng = np.random.default_rng(seed)
+    for tree in (random_tree(rng, n_arms, plays), greedy_tree(0, n_arms, plays)):
+        for good in range(n_arms):
+            distance, count = change_of_measure(tree, good, p)
+            assert 0 <= distance <= 1
+            assert 5 * distance <= theory.lemma8(0.0, 5.0, count, gamma, eps) + 1e-12
+            pinsker = math.sqrt(math.log(2) / 2 * count * float(kl_bits(p, 2 * p)))
+            assert distance <= pinsker + 1e-12
+
+
+def test_a_coin_does_not_diverge_from_itself_even_if_it_never_turns() -> None:
+    assert [float(kl_bits(p, p)) for p in (0.0, 0.3, 1.0)] == [0.0, 0.0, 0.0]

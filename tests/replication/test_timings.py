@@ -1,0 +1,177 @@
+"""What was measured is read back as written, and a broken file is refused with a sentence."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from heavybandit.pipeline.store import StoreError
+from heavybandit.pipeline.tables import consolidated, differences, verify
+from heavybandit.replication import timings as costs
+from heavybandit.replication.timings import Cost, judged, load, save
+
+DATA = Path(__file__).parents[2] / "data"
+MET = Cost(
+    section="paper",
+    what="SupBTC, T = 1,000",
+    policy="SupBTC",
+    T=1000,
+    d=10,
+    K=20,
+    plays=1,
+    eps=1.0,
+    one="paper.py",
+    other="engine",
+    unit="µs a round",
+    one_median=401.25,
+    other_median=4.5,
+    by="ratio",
+    median=89.5,
+    low=80.25,
+    high=91.0,
+    turns=3,
+    goal="≥ 50",
+    verdict="met",
+)
+PLAIN = Cost(
+    section="sweeps",
+    what="workers: 2",
+    policy="",
+    T=None,
+    d=None,
+    K=None,
+    plays=None,
+    eps=None,
+    one="in a sweep",
+    other="alone",
+    unit="ms",
+    one_median=2.5,
+    other_median=0.5,
+    by="difference",
+    median=2.0,
+    low=-1.0,
+    high=2.25,
+    turns=2,
+    goal="",
+    verdict="",
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    save([MET, PLAIN], {"scale": "for tests"}, tmp_path)
+    return tmp_path
+
+
+def rewrite(folder: Path, change: Callable[[str], str]) -> None:
+    """Change the table, and let the sidecar vouch for the change."""
+    text = change((folder / "bench.csv").read_text(encoding="utf-8"))
+    (folder / "bench.csv").write_text(text, encoding="utf-8")
+    files = {"bench.csv": hashlib.sha256(text.encode()).hexdigest()}
+    (folder / "bench.json").write_text(json.dumps({"files": files}))
+
+
+def test_what_was_saved_is_loaded_again(folder: Path) -> None:
+    assert load(folder) == [MET, PLAIN]
+    assert costs.about(folder)["scale"] == "for tests"
+
+
+def test_a_row_has_a_cell_for_every_field_and_six_digits(folder: Path) -> None:
+    save([dataclasses.replace(MET, one_median=1234.56789)], {}, folder)
+    header, row = (folder / "bench.csv").read_text(encoding="utf-8").splitlines()
+    assert header.split(",") == [field.name for field in dataclasses.fields(Cost)]
+    assert ",1234.57," in row
+
+
+@pytest.mark.parametrize(
+    ("goal", "median", "verdict"),
+    [
+        ("≤ 3", 3.0, "met"),
+        ("≤ 3", 3.1, "missed"),
+        ("≥ 500", 500.0, "met"),
+        ("≥ 500", 499.9, "missed"),
+        ("", 7.0, ""),
+    ],
+)
+def test_a_goal_is_judged_on_the_median(goal: str, median: float, verdict: str) -> None:
+    assert judged(goal, median) == verdict
+
+
+@pytest.mark.parametrize("goal", ["= 3", "≤ nan", "< 3"])
+def test_a_goal_that_says_nothing_is_refused(goal: str) -> None:
+    with pytest.raises(ValueError, match="must read like"):
+        judged(goal, 1.0)
+
+
+@pytest.mark.parametrize("name", ["bench.csv", "bench.json"])
+def test_a_missing_file_is_named_with_the_way_to_make_it(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    with pytest.raises(StoreError, match=rf"{name} is missing.*tests/benchmark.py"):
+        load(folder)
+
+
+def test_a_table_edited_by_hand_is_refused(folder: Path) -> None:
+    path = folder / "bench.csv"
+    path.write_text(path.read_text(encoding="utf-8").replace("89.5", "95"), encoding="utf-8")
+    with pytest.raises(StoreError, match="checksum does not match"):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("section,what", "section,that", "must have the columns section, what"),
+        ("plays,eps\n", "", "must have the columns"),
+        (",89.5,", ",fast,", "line 2: could not convert string to float: 'fast'"),
+        (",89.5,", ",nan,", "line 2: median must be finite, got nan"),
+        (",89.5,", ",79,", r"line 2: the median must lie between low and high, got 79.0 and \[80"),
+        (",ratio,", ",sum,", "line 2: by must be one of ratio, difference; got 'sum'"),
+        (",met", ",missed", "line 2: the verdict on 89.5 with the goal '≥ 50' cannot be 'missed'"),
+        (",≥ 50,", ",= 50,", "line 2: a goal must read like"),
+        (",difference,", ",difference,1,", "line 3: a row has 20 cells, this one has 21"),
+    ],
+)
+def test_a_broken_table_is_refused_with_what_is_wrong(
+    folder: Path, old: str, new: str, why: str
+) -> None:
+    old = old if old != "plays,eps\n" else ",".join(costs.COLUMNS) + "\n"
+    rewrite(folder, lambda text: text.replace(old, new, 1))
+    with pytest.raises(StoreError, match=why):
+        load(folder)
+
+
+def test_an_empty_table_is_refused(folder: Path) -> None:
+    rewrite(folder, lambda _: "")
+    with pytest.raises(StoreError, match="cannot be read as a table"):
+        load(folder)
+
+
+def test_measurements_are_no_results_to_verify_or_compare(folder: Path, tmp_path: Path) -> None:
+    others = tmp_path / "others"
+    save([PLAIN], {}, others)
+    assert consolidated(folder) == []
+    assert verify(folder, seed=0, plays=1e9).runs == 0
+    assert verify(folder, seed=0, plays=1e9).differences == []
+    assert differences(folder, others) == []
+    (others / "bench.csv").unlink()
+    assert differences(others, folder) == []
+
+
+def test_the_committed_costs_are_whole_and_answer_every_question() -> None:
+    found = {cost.section for cost in load(DATA)}
+    assert {"peers", "paper", "floor world", "floor noise", "growth T", "flat", "memory"} <= found
+
+
+def test_the_committed_costs_name_no_host_no_path_and_no_time() -> None:
+    record = costs.about(DATA)
+    assert set(record["machine"]) == {"system", "processor", "cores"}
+    text = (DATA / "bench.json").read_text(encoding="utf-8").replace("tests/benchmark.py", "")
+    text = text.replace(record["world"], "")
+    assert "/" not in text
+    assert not re.search(r"\d\d:\d\d|20\d\d-\d\d", text)

@@ -35,8 +35,16 @@ new-venv = { "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2
 	"$(PYTHON)" -m venv --clear .venv && \
 	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bootstrap.lock
 
-# Every cell is executed again in this environment, and what it prints is compared.
+# Every cell is executed again in this environment, and what it prints is compared. What notebooks
+# write goes into build/chapters, never onto what is committed.
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=600
+
+# Figures, the ledger and the tables that notebooks write, compared byte by byte; names what differs.
+define same-as-committed
+	diff -rq $(1)/figures figures
+	for file in claims.json map.csv leaderboard.csv; do cmp $(1)/data/$$file data/$$file || exit 1; done
+	@echo "figures/ and what notebooks write into data/ come out the same"
+endef
 
 define lint-with
 	$(1) -m ruff check .
@@ -66,7 +74,9 @@ $(READY): requirements/bootstrap.lock requirements/test.lock pyproject.toml
 test: setup .venv/.ready-book ## Checks style and types, runs all tests, simulates a sample of data/ again, reads the book in a browser.
 	$(call lint-with,$(PY))
 	$(PY) -m pytest -n 2
+	rm -rf build/chapters
 	$(PY) -m pytest -n 2 --dist loadfile $(NBVAL) notebooks
+	$(call same-as-committed,build/chapters)
 	$(PY) -m heavybandit verify
 	$(build-book)
 	@$(PY) tests/browser/chromium.py
@@ -77,13 +87,16 @@ reproduce: setup ## Simulates everything from scratch and says what differs from
 	$(PY) -m heavybandit sweep --all --store build/reproduce/store --data build/reproduce/data
 	cp data/bench.csv data/bench.json build/reproduce/data/
 	$(PY) -m heavybandit notebooks --out build/reproduce/notebooks \
-		--set data=../build/reproduce/data --set figures=../build/reproduce/figures
+		--set data=../build/reproduce/data --set out=../build/reproduce
 	$(PY) -m heavybandit compare build/reproduce/data data
-	diff -rq build/reproduce/figures figures && echo "no figure differs"
+	$(call same-as-committed,build/reproduce)
 
 figures: setup ## Executes the notebooks on the results in data/, and renews them and figures/.
+	rm -rf build/chapters
 	$(PY) -m heavybandit notebooks --out build/notebooks
 	cp build/notebooks/*.ipynb notebooks/
+	cp build/chapters/figures/* figures/
+	cp build/chapters/data/* data/
 	$(PY) -m heavybandit claims --write-readme README.md
 
 # Warnings are errors. The notebooks are shown as committed, not executed again.
@@ -104,6 +117,7 @@ test-newest: ## Runs the same checks with the newest versions of everything, in 
 	.venv-newest/bin/python -m pip list
 	$(call lint-with,.venv-newest/bin/python)
 	.venv-newest/bin/python -m pytest -n 2
+	rm -rf build/chapters
 	.venv-newest/bin/python -m pytest -n 2 --dist loadfile $(NBVAL) notebooks
 
 lint: setup ## Checks style and types only.

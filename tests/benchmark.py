@@ -4,8 +4,8 @@ The machine may be shared, so no time stands alone. The two sides of a compariso
 turn gives one ratio, and the table has their median, smallest and largest; verdicts go by the
 median. Times are processor time on one thread, so that waiting for a processor does not count,
 except for sweeps, whose worker processes only the clock can see. Microseconds (µs) are for
-orientation. The tables are also written as text (`heavybandit.costs` reads them): into build/bench,
-or where --record says. Exit code 0, or with --strict 1 on a miss.
+orientation. The tables are also written as text (`replication.timings` reads them): into
+build/bench, or where --record says. Exit code 0, or with --strict 1 on a miss.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from bench.measuring import say, table
 from bench.sections import SCALES, SECTIONS, Scale
 from bench.sides import POLICIES, SEED, Case, V, run_alone
 from heavybandit.pipeline.spec import ENGINE_VERSION
-from heavybandit.replication import timings as costs
+from heavybandit.replication import timings
 
 PACKAGES = ("heavybandit", "numpy", "scipy", "numba", "mabwiser", "coba")
 
@@ -57,12 +57,12 @@ def about(scale: Scale, sections: list[str]) -> dict[str, Any]:
     }
 
 
-def measure(scale: Scale, sections: list[str]) -> list[costs.Cost]:
+def measure(scale: Scale, sections: list[str]) -> list[timings.Timing]:
     """Every section asked for, printed as soon as it is done."""
     say("compiling, or loading what was compiled before")
     for policy in POLICIES:
         Case(policy, 500).whole()()
-    found: list[costs.Cost] = []
+    found: list[timings.Timing] = []
     for number, name in enumerate(sections, start=1):
         title, section = SECTIONS[name]
         rows = list(section(scale))
@@ -109,7 +109,7 @@ def main(given: list[str] | None = None) -> int:
     load = f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
     print(f"{case.world.name}, K = {case.K}, d = {case.d} unless said otherwise; {load}")
     found = measure(scale, asked.sections)
-    written = costs.save(found, about(scale, asked.sections), Path(asked.record))
+    written = timings.save(found, about(scale, asked.sections), Path(asked.record))
     missed = [cost for cost in found if cost.verdict == "missed"]
     judged = sum(bool(cost.goal) for cost in found)
     print(f"\ngoals missed: {len(missed)} of {judged}" if judged else "\nno goal was judged")

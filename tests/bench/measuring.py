@@ -9,7 +9,7 @@ from operator import sub, truediv
 from statistics import median
 from typing import Any
 
-from heavybandit.replication.timings import Cost, judged
+from heavybandit.replication.timings import Timing, judged
 
 Side = Callable[[], float]  # does its work once and returns what it cost
 Pair = tuple[float, float]
@@ -49,11 +49,11 @@ def weigh(
     unit: str = A_ROUND,
     policy: str = "",
     **setting: Any,
-) -> Cost:
+) -> Timing:
     """Compare what two sides cost, turn by turn; `setting` has T, d, K, plays and eps."""
     found = [{"ratio": truediv, "difference": sub}[by](*pair) for pair in pairs]
     places = {name: setting.get(name) for name in ("T", "d", "K", "plays", "eps")}
-    return Cost(
+    return Timing(
         section=section,
         what=what,
         policy=policy,
@@ -74,7 +74,7 @@ def weigh(
     )
 
 
-def table(title: str, costs: Sequence[Cost]) -> None:
+def table(title: str, costs: Sequence[Timing]) -> None:
     """Print a section's rows under their headings, aligned."""
     print(f"\n{title}, {costs[0].unit}")
     head = ("", costs[0].one, costs[0].other, f"{costs[0].by} [min, max]", "goal", "")
@@ -85,7 +85,7 @@ def table(title: str, costs: Sequence[Cost]) -> None:
         print("  ".join([f"  {what:<{widths[0]}}", *numbers, verdict]).rstrip(), flush=True)
 
 
-def _cells(cost: Cost) -> tuple[str, ...]:
+def _cells(cost: Timing) -> tuple[str, ...]:
     spread = f"{cost.median:.2f} [{cost.low:.2f}, {cost.high:.2f}]"
     medians = f"{cost.one_median:.2f}", f"{cost.other_median:.2f}"
     return (cost.what, *medians, spread, cost.goal, cost.verdict)

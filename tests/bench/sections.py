@@ -8,7 +8,7 @@ from functools import cache, partial
 from itertools import pairwise
 from statistics import median
 
-from heavybandit.replication.timings import Cost
+from heavybandit.replication.timings import Timing
 
 from . import peers as others
 from .measuring import Pair, Side, turns_of, weigh
@@ -121,20 +121,20 @@ SCALES = {scale.name: scale for scale in (QUICK, DEFAULT, FULL)}
 
 def compared(
     section: str, what: str, names: tuple[str, str], one: Case, other: Case, turns: int, goal: str
-) -> Cost:
+) -> Timing:
     """Two whole simulations; the row has the setting of the first."""
     pairs = turns_of(f"{section}: {what}", one.whole(), other.whole(), turns)
     return weigh(section, what, names, pairs, goal=goal, **one.setting)
 
 
-def uniform(scale: Scale) -> Iterator[Cost]:
+def uniform(scale: Scale) -> Iterator[Timing]:
     """SupBTC over Uniform, which only draws an arm."""
     sides = Case("SupBTC", scale.short), Case("Uniform", scale.short)
     names, what = ("SupBTC", "Uniform"), f"T = {scale.short:,}"
     yield compared("uniform", what, names, *sides, scale.many, scale.goal("≤ 3"))
 
 
-def horizon(scale: Scale) -> Iterator[Cost]:
+def horizon(scale: Scale) -> Iterator[Timing]:
     """A long horizon over a short one, for the two that would go through their history."""
     names = f"T = {scale.long:,}", f"T = {scale.short:,}"
     for policy in ("SupBTC", "TOFU"):
@@ -142,12 +142,12 @@ def horizon(scale: Scale) -> Iterator[Cost]:
         yield compared("horizon", policy, names, *sides, scale.few, scale.goal("≤ 2"))
 
 
-def numpy(scale: Scale) -> Iterator[Cost]:
+def numpy(scale: Scale) -> Iterator[Timing]:
     """LinUCB in NumPy over LinUCB in the engine, contexts and noise drawn beforehand."""
     yield _against("numpy", "NumPy", scale.numpy, scale.many, scale.goal("≥ 8"))
 
 
-def peers(scale: Scale) -> Iterator[Cost]:
+def peers(scale: Scale) -> Iterator[Timing]:
     """LinUCB in other packages over LinUCB in the engine, contexts and noise drawn beforehand.
 
     The goal is for the faster of the two, and so for both.
@@ -156,7 +156,7 @@ def peers(scale: Scale) -> Iterator[Cost]:
         yield _against("peers", name, scale.peers, scale.some, scale.goal("≥ 100"))
 
 
-def _against(section: str, name: str, rounds: int, turns: int, goal: str) -> Cost:
+def _against(section: str, name: str, rounds: int, turns: int, goal: str) -> Timing:
     task, what = others.task(rounds), f"{name}, T = {rounds:,}"
     pairs = turns_of(f"{section}: {what}", task.other(name), task.engine(), turns)
     setting = Case("LinUCB", rounds).setting
@@ -164,7 +164,7 @@ def _against(section: str, name: str, rounds: int, turns: int, goal: str) -> Cos
 
 
 @cache
-def _transcribed(scale: Scale) -> list[Cost]:
+def _transcribed(scale: Scale) -> list[Timing]:
     """SupBTC as transcribed over the engine, at growing T."""
     rows = []
     for T in scale.literal:
@@ -174,7 +174,7 @@ def _transcribed(scale: Scale) -> list[Cost]:
     return rows
 
 
-def paper(scale: Scale) -> Iterator[Cost]:
+def paper(scale: Scale) -> Iterator[Timing]:
     """The paper as transcribed over the engine."""
     yield from _transcribed(scale)
     for T in scale.literal_tofu:
@@ -185,7 +185,7 @@ def paper(scale: Scale) -> Iterator[Cost]:
     yield _twins(narrow, f"SupBTC, T = {T:,}, widths × 0.1", scale.few)
 
 
-def paper_grows(scale: Scale) -> Iterator[Cost]:
+def paper_grows(scale: Scale) -> Iterator[Timing]:
     """SupBTC's ratio at each horizon over that at the horizon before."""
     for before, row in pairwise(_transcribed(scale)):
         what, sides = f"SupBTC, T = {row.T:,} over {before.T:,}", ("ratio at T", "ratio before")
@@ -193,7 +193,7 @@ def paper_grows(scale: Scale) -> Iterator[Cost]:
         yield weigh("paper grows", what, sides, [(row.median, before.median)], T=row.T, **words)
 
 
-def _twins(case: Case, what: str, turns: int, goal: str = "") -> Cost:
+def _twins(case: Case, what: str, turns: int, goal: str = "") -> Timing:
     """The engine is over in milliseconds: its side of a turn is the median of five runs."""
     engine, literal = case.whole(), replace(case, literal=True).whole()
     steady = partial(_median_of_five, engine)
@@ -205,7 +205,7 @@ def _median_of_five(side: Side) -> float:
     return median(side() for _ in range(5))
 
 
-def floor_world(scale: Scale) -> Iterator[Cost]:
+def floor_world(scale: Scale) -> Iterator[Timing]:
     """A whole simulation over drawing its world: contexts, what they pay in the mean, noise."""
     cases = [Case(policy, scale.short) for policy in POLICIES]
     cases += [Case(policy, scale.long) for policy in GROWN]
@@ -215,7 +215,7 @@ def floor_world(scale: Scale) -> Iterator[Cost]:
         yield _over_a_floor("floor world", case, "drawing", turns, goal)
 
 
-def floor_noise(scale: Scale) -> Iterator[Cost]:
+def floor_noise(scale: Scale) -> Iterator[Timing]:
     """A whole simulation over drawing the policy's own noise, where a round has many plays."""
     for policy in ("SupBMM", "FlatBMM", "MoM", "MENU"):
         for T in (scale.short, scale.long):
@@ -225,7 +225,7 @@ def floor_noise(scale: Scale) -> Iterator[Cost]:
             yield _over_a_floor("floor noise", Case(policy, T), "noise", turns, goal)
 
 
-def _over_a_floor(section: str, case: Case, floor: str, turns: int, goal: str = "") -> Cost:
+def _over_a_floor(section: str, case: Case, floor: str, turns: int, goal: str = "") -> Timing:
     plays = case.build().plays
     what = f"{case.policy}, T = {case.T:,}" + (f", plays: {plays}" if plays > 1 else "")
     below = case.drawing() if floor == "drawing" else case.noise()
@@ -244,7 +244,7 @@ def _processes(scale: Scale) -> dict[tuple[str, int], list[Alone]]:
     return heard
 
 
-def growth_T(scale: Scale) -> Iterator[Cost]:
+def growth_T(scale: Scale) -> Iterator[Timing]:
     """µs a round as T grows, over drawing the world."""
     for (policy, T), turns in sorted(_processes(scale).items()):
         pairs = [(turn.whole, turn.drawing) for turn in turns]
@@ -252,7 +252,7 @@ def growth_T(scale: Scale) -> Iterator[Cost]:
         yield weigh("growth T", what, sides, pairs, **Case(policy, T).setting)
 
 
-def flat(scale: Scale) -> Iterator[Cost]:
+def flat(scale: Scale) -> Iterator[Timing]:
     """The last tenth of a run over its first three, one play a round."""
     for (policy, T), turns in sorted(_processes(scale).items()):
         setting = Case(policy, T).setting
@@ -263,7 +263,7 @@ def flat(scale: Scale) -> Iterator[Cost]:
             yield weigh("flat", what, sides, pairs, goal=scale.goal(goal), **setting)
 
 
-def memory(scale: Scale) -> Iterator[Cost]:
+def memory(scale: Scale) -> Iterator[Timing]:
     """Peak memory of a process that simulates, at T and at the smallest T."""
     heard = _processes(scale)
     smallest = min(T for _, T in heard)
@@ -278,41 +278,41 @@ def memory(scale: Scale) -> Iterator[Cost]:
         yield weigh("memory", what, sides, pairs, **words, **Case(policy, T).setting)
 
 
-def growth_d(scale: Scale) -> Iterator[Cost]:
+def growth_d(scale: Scale) -> Iterator[Timing]:
     """As the dimensions grow."""
     for d in scale.dims:
         for policy in GROWN:
             yield _grown("growth d", Case(policy, scale.sideways, d=d), f"d = {d}", scale)
 
 
-def growth_K(scale: Scale) -> Iterator[Cost]:
+def growth_K(scale: Scale) -> Iterator[Timing]:
     """As the arms grow in number."""
     for K in scale.arms:
         for policy in GROWN:
             yield _grown("growth K", Case(policy, scale.sideways, K=K), f"K = {K}", scale)
 
 
-def growth_plays(scale: Scale) -> Iterator[Cost]:
+def growth_plays(scale: Scale) -> Iterator[Timing]:
     """As SupBMM's plays a round grow, because δ falls."""
     for delta in scale.deltas:
         case = Case("SupBMM", scale.sideways, delta=delta)
         yield _grown("growth plays", case, f"r = {case.build().plays}", scale)
 
 
-def growth_eps(scale: Scale) -> Iterator[Cost]:
+def growth_eps(scale: Scale) -> Iterator[Timing]:
     """As ε falls: below 1 thresholds depend on the whole history, and some must be looked up."""
     for eps in scale.eps:
         for policy in ("SupBTC", "SupBMM", "TOFU", "CRT"):
             yield _grown("growth eps", Case(policy, scale.sideways, eps=eps), f"ε = {eps:g}", scale)
 
 
-def _grown(section: str, case: Case, where: str, scale: Scale) -> Cost:
+def _grown(section: str, case: Case, where: str, scale: Scale) -> Timing:
     what = f"{case.policy}, {where}"
     pairs = turns_of(f"{section}: {what}", case.whole(), case.drawing(), scale.some)
     return weigh(section, what, ("whole", "drawing"), pairs, **case.setting)
 
 
-def sweeps(scale: Scale) -> Iterator[Cost]:
+def sweeps(scale: Scale) -> Iterator[Timing]:
     """What a sweep adds to a run."""
     for workers in scale.pools:
         what, runs = f"workers: {workers}", scale.sweeps[1] // 2
@@ -322,7 +322,7 @@ def sweeps(scale: Scale) -> Iterator[Cost]:
         yield weigh("sweeps", what, ("in a sweep", "alone"), pairs, **words)
 
 
-def workers(scale: Scale) -> Iterator[Cost]:
+def workers(scale: Scale) -> Iterator[Timing]:
     """One worker over two for the same sweep, starting the processes included."""
     experiment = some_long_runs(scale.short, scale.seeds)
     what = f"{len(experiment.runs())} runs of {scale.short:,} plays"
@@ -331,7 +331,7 @@ def workers(scale: Scale) -> Iterator[Cost]:
     yield weigh("workers", what, ("one", "two"), pairs, unit="s", goal=scale.goal("≥ 1.7"))
 
 
-Section = Callable[[Scale], Iterator[Cost]]
+Section = Callable[[Scale], Iterator[Timing]]
 SECTIONS: dict[str, tuple[str, Section]] = {
     "uniform": ("SupBTC over Uniform", uniform),
     "horizon": ("A long horizon over a short one", horizon),

@@ -17,7 +17,8 @@ import numpy as np
 
 import heavybandit as hb
 from heavybandit.engine.offers import price
-from heavybandit.pipeline.spec import Experiment, recipe
+from heavybandit.pipeline.recipes import recipe
+from heavybandit.pipeline.spec import Experiment
 from heavybandit.pipeline.store import Store
 from heavybandit.pipeline.sweep import run_group, sweep
 from heavybandit.policy import CONTEXT_STREAM, NOISE_STREAM, stream

@@ -15,13 +15,13 @@ import benchmark
 from bench import peers, sections, sides
 from bench.measuring import table, turns_of, weigh
 from bench.sections import DEFAULT, FULL, QUICK, SECTIONS
-from heavybandit.replication.timings import Cost, about, load
+from heavybandit.replication.timings import Timing, about, load
 
 ROOT = Path(__file__).parents[2]
 LEFT_OUT = "left out MABWiser and coba, which are not installed; make bench installs them"
 
 
-def missed_row(goal: str = "≤ 2") -> Cost:
+def missed_row(goal: str = "≤ 2") -> Timing:
     return weigh("floor world", "SupBTC, T = 10", ("whole", "drawing"), [(9.0, 3.0)], goal=goal)
 
 
@@ -104,7 +104,7 @@ def test_the_transcription_must_fall_further_behind_as_the_horizon_grows(
 ) -> None:
     ratios = {1_000: 90.0, 2_000: 80.0, 5_000: 400.0, 10_000: 499.0}
 
-    def twins(case: sides.Case, what: str, turns: int, goal: str = "") -> Cost:
+    def twins(case: sides.Case, what: str, turns: int, goal: str = "") -> Timing:
         pairs = [(ratios[case.T], 1.0)] * turns
         return weigh("paper", what, ("paper.py", "engine"), pairs, goal=goal, T=case.T)
 

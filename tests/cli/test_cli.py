@@ -25,9 +25,11 @@ import heavybandit as hb
 from heavybandit import cli
 from heavybandit.cli import main
 from heavybandit.cli import run as running
+from heavybandit.engine import POLICIES
 from heavybandit.pipeline import progress, store
 from heavybandit.pipeline.progress import Progress
-from heavybandit.pipeline.spec import NOISES, POLICIES, WORLDS, Experiment, recipe
+from heavybandit.pipeline.recipes import NOISES, WORLDS, recipe
+from heavybandit.pipeline.spec import Experiment
 from heavybandit.pipeline.store import Store
 from heavybandit.pipeline.sweep import run_group
 from heavybandit.replication.catalogue import EXPERIMENTS

@@ -18,12 +18,12 @@ import heavybandit as hb
 from heavybandit import cli
 from heavybandit.cli import main
 from heavybandit.cli.contenders import bounded, contender, contenders
+from heavybandit.engine import POLICIES
 from heavybandit.own import templates
 from heavybandit.own.loading import OwnNoise, as_noise, files_of, place
 from heavybandit.own.templates.noise import MyNoise
 from heavybandit.own.templates.policy import MyPolicy
 from heavybandit.own.templates.world import MyWorld
-from heavybandit.pipeline.spec import POLICIES
 
 ROOT = Path(__file__).parents[2]
 TEMPLATES = Path(str(templates.__file__)).parent

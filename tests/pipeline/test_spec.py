@@ -16,22 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heavybandit.engine import POLICIES
 from heavybandit.noise import Pareto
 from heavybandit.pipeline import spec as experiments
-from heavybandit.pipeline.spec import (
-    ENGINE_VERSION,
-    POLICIES,
-    WORLDS,
-    Coverage,
-    Experiment,
-    Recipe,
-    RunSpec,
-    Together,
-    recipe,
-    with_bound,
-)
-from heavybandit.pipeline.sweep import run_group
+from heavybandit.pipeline.recipes import WORLDS, Recipe, make_world, recipe, with_bound
+from heavybandit.pipeline.spec import ENGINE_VERSION, Experiment, RunSpec, Together
 from heavybandit.replication.catalogue import EXPERIMENTS, by_name
+from heavybandit.replication.coverage import Coverage
 
 SMALL = Experiment(
     name="small",
@@ -144,7 +135,7 @@ def test_an_audited_run_has_the_regret_of_the_other_and_counts_more() -> None:
         7,
         5,
     )
-    plain, audited = (run_group([replace(spec, audit=audit)])[0] for audit in (False, True))
+    plain, audited = (RunSpec.run([replace(spec, audit=audit)])[0] for audit in (False, True))
     assert (plain["regret"], plain["curve"]) == (audited["regret"], audited["curve"])
     more = set(audited["diagnostics"]) - set(plain["diagnostics"])
     assert more == {"sum_c", "best_lost", "far_arms"}
@@ -254,6 +245,15 @@ def test_the_exact_bound_is_the_noises_own_moment() -> None:
     assert found == pytest.approx(dict.fromkeys(CENTRAL, 4.0) | dict.fromkeys(RAW, 5.0))
 
 
+@pytest.mark.parametrize("name", ["SupBTC", "CRT"])
+def test_the_exact_raw_bound_is_that_of_the_mean_that_makes_it_larger(name: str) -> None:
+    """Pareto noise is positive, so that it adds to a mean of 1 and takes away from one of −1."""
+    law = Pareto(shape=3.0, scale=0.3)
+    world = recipe("section6", noise=recipe("Pareto", shape=3.0, scale=0.3))
+    assert law.raw_moment(1.0, 1.0) > 1.5 * law.raw_moment(1.0, -1.0)
+    assert v_of(recipe(name, v="exact"), world) == law.raw_moment(1.0, 1.0)
+
+
 def test_the_exact_bound_is_the_moment_of_the_policys_own_order() -> None:
     # ±2 half of the time, order 1.5: E|X|^1.5 = 2^1.5/2, E|1 + X|^1.5 = (3^1.5 + 1)/4 + 1/2.
     world = recipe("section6", noise=recipe("Extremal", size=2.0, probability=0.5))
@@ -338,14 +338,14 @@ def test_every_named_experiment_can_be_built_and_repeats_no_run() -> None:
             continue
         for group in experiment.groups():
             if group[0].seed == experiment.first_seed:
-                world = group[0].make_world()
+                world = make_world(group[0].world, group[0].horizon)
                 built = [type(spec.make_policy(world)).__name__ for spec in group]
                 assert built == [policy.name for policy in experiment.policies]
 
 
 def test_a_policy_is_built_for_its_runs_world_horizon_and_seed() -> None:
     spec = SMALL.runs()[-1]
-    world = spec.make_world()
+    world = make_world(spec.world, spec.horizon)
     policy = spec.make_policy(world)
     assert (policy.horizon, policy.seed) == (500, 9)
     assert (policy.n_arms, policy.dim) == (world.n_arms, world.dim) == (2, 5)
@@ -424,7 +424,7 @@ def nine_digits(value: Any) -> Any:
 def test_known_runs_come_out_as_recorded_for_this_engine_version(
     world: Recipe, policy: Recipe, regret: str, checksum: str
 ) -> None:
-    result = run_group([RunSpec(world, policy, 2_000, 0, 20)])[0]
+    result = RunSpec.run([RunSpec(world, policy, 2_000, 0, 20)])[0]
     text = json.dumps(nine_digits(result), sort_keys=True, separators=(",", ":"))
     found = f"{result['regret']:.9g}", hashlib.sha256(text.encode()).hexdigest()[:16]
     told = (

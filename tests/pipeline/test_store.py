@@ -26,8 +26,9 @@ from hypothesis import strategies as st
 
 from heavybandit.pipeline import store, sweep
 from heavybandit.pipeline import tables as results
-from heavybandit.pipeline.spec import RunSpec, recipe
-from heavybandit.pipeline.store import Claim, Store, StoreError
+from heavybandit.pipeline.recipes import recipe
+from heavybandit.pipeline.spec import RunSpec
+from heavybandit.pipeline.store import Lock, Store, StoreError
 
 RESULT: dict[str, Any] = {
     "regret": 31.808367909690617,
@@ -507,7 +508,7 @@ def test_a_claim_that_may_not_be_written_is_an_error_that_says_so(guarded: Store
     with (
         may_only_read(guarded.folder),
         pytest.raises(StoreError, match="no permission"),
-        guarded.claim("group"),
+        guarded.lock("group"),
     ):
         pass
 
@@ -537,19 +538,19 @@ def test_only_what_dead_processes_of_this_machine_were_writing_is_swept_up(kept:
     assert kept.load(spec()) == RESULT
 
 
-# Claims.
+# Locks.
 
 HOLDER = """
 import sys
 from pathlib import Path
-from heavybandit.pipeline.store import Claim
+from heavybandit.pipeline.store import Lock
 
 for line in sys.stdin:
     if line == "claim\\n":
-        claim = Claim(Path(sys.argv[1]))
-        print(claim.held, flush=True)
+        lock = Lock(Path(sys.argv[1]))
+        print(lock.held, flush=True)
     else:
-        claim.release()
+        lock.release()
         print("released", flush=True)
 """
 
@@ -579,18 +580,18 @@ class Other:
 
 @pytest.fixture
 def other(kept: Store) -> Iterator[Other]:
-    made = Other(kept.folder / "claims" / "group")
+    made = Other(kept.folder / "locks" / "group")
     yield made
     made.kill()
 
 
 def test_a_group_has_one_holder_until_it_is_released(kept: Store, other: Other) -> None:
     assert other.told_to("claim") == "True"
-    with kept.claim("group") as held, kept.claim("another") as held_too:
+    with kept.lock("group") as held, kept.lock("another") as held_too:
         assert not held
         assert held_too
     assert other.told_to("release") == "released"
-    with kept.claim("group") as held:
+    with kept.lock("group") as held:
         assert held
         assert other.told_to("claim") == "False"
     assert other.told_to("claim") == "True"
@@ -598,21 +599,21 @@ def test_a_group_has_one_holder_until_it_is_released(kept: Store, other: Other) 
 
 def test_a_group_whose_holder_was_killed_can_be_claimed(kept: Store, other: Other) -> None:
     assert other.told_to("claim") == "True"
-    assert not Claim(kept.folder / "claims" / "group").held
+    assert not Lock(kept.folder / "locks" / "group").held
     other.kill()
-    with kept.claim("group") as held:
+    with kept.lock("group") as held:
         assert held
 
 
 def test_a_claim_is_released_when_the_work_fails(kept: Store) -> None:
     def work() -> None:
-        with kept.claim("group") as held:
+        with kept.lock("group") as held:
             assert held
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         work()
-    with kept.claim("group") as held:
+    with kept.lock("group") as held:
         assert held
 
 
@@ -625,7 +626,7 @@ def test_a_file_system_without_locks_is_not_taken_for_another_holder(
     monkeypatch.setattr("fcntl.flock", no_locks)
     # A sweep waits for whoever holds a group; nobody does, so it would wait for ever.
     try:
-        held = Claim(kept.folder / "claims" / "group").held
+        held = Lock(kept.folder / "locks" / "group").held
     except StoreError:
         held = True
     assert held

@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heavybandit.pipeline.spec import Experiment, made_with, recipe
+from heavybandit.pipeline.recipes import recipe
+from heavybandit.pipeline.spec import Experiment, RunSpec, made_with
 from heavybandit.pipeline.store import Store
-from heavybandit.pipeline.sweep import SweepError, run_group, sweep
+from heavybandit.pipeline.sweep import SweepError, sweep
 from heavybandit.pipeline.tables import consolidate
 
 TINY = Experiment(
@@ -69,7 +70,7 @@ def test_shuffled_order_makes_the_same_bytes(tmp_path: Path, reference: dict[str
 
 def test_runs_done_alone_equal_those_done_together() -> None:
     group = next(TINY.groups())
-    assert run_group(group) == [run_group([spec])[0] for spec in group]
+    assert RunSpec.run(group) == [RunSpec.run([spec])[0] for spec in group]
 
 
 def test_a_finished_sweep_does_nothing_again(tmp_path: Path) -> None:

@@ -133,30 +133,28 @@ def test_the_ledger_keeps_the_papers_order_and_replaces_by_id(tmp_path: Path) ->
 
 
 def test_settling_enters_the_statement_with_its_place_and_returns_the_entry(tmp_path: Path) -> None:
-    settled = claims.settle(
-        "lemma-2", "01_x.ipynb", "tests/replication/test_claims.py", {"n": 3}, claims.OPEN, tmp_path
-    )
+    settled = claims.settle("lemma-2", "01_x.ipynb", {"n": 3}, claims.OPEN, tmp_path)
     assert settled == Claim(
         "lemma-2",
         "Section 5.1, Lemma 2",
         "The noise moves a single estimate by more than αc with probability at most ¼",
         "01_x.ipynb",
-        "tests/replication/test_claims.py",
+        "tests/replication/test_claims.py::test_a_probability_holds_fails_or_stays_open",
         {"n": 3},
         claims.OPEN,
     )
-    assert claims.read(tmp_path) == [settled]
-    again = claims.settle("lemma-2", "02_x.ipynb", "", {"n": 4}, claims.HOLDS, tmp_path)
-    assert claims.read(tmp_path) == [again]
+    assert claims.read(tmp_path / "data") == [settled]
+    again = claims.settle("lemma-2", "02_x.ipynb", {"n": 4}, claims.HOLDS, tmp_path)
+    assert claims.read(tmp_path / "data") == [again]
 
 
 def test_settled_statements_stand_in_the_order_in_which_they_are_listed(tmp_path: Path) -> None:
     assert tuple(claims.STATEMENTS) == claims.IDS
     for id in reversed(claims.IDS):
-        claims.settle(id, "01_x.ipynb", "", {}, claims.HOLDS, tmp_path)
-    found = claims.read(tmp_path)
+        claims.settle(id, "01_x.ipynb", {}, claims.HOLDS, tmp_path)
+    found = claims.read(tmp_path / "data")
     assert [entry.id for entry in found] == list(claims.STATEMENTS)
-    listed = {id: (where, words) for id, (where, words, _) in claims.STATEMENTS.items()}
+    listed = {id: (where, words) for id, (where, words, *_) in claims.STATEMENTS.items()}
     assert {entry.id: (entry.where, entry.statement) for entry in found} == listed
     assert len(set(listed.values())) == len(claims.IDS)
 
@@ -164,7 +162,7 @@ def test_settled_statements_stand_in_the_order_in_which_they_are_listed(tmp_path
 @pytest.mark.parametrize(("id", "verdict"), [("lemma-9", claims.HOLDS), ("lemma-1", "true")])
 def test_what_cannot_be_settled_is_not_entered(id: str, verdict: str, tmp_path: Path) -> None:
     with pytest.raises((KeyError, ValueError), match=r"lemma-9|verdict must be one of"):
-        claims.settle(id, "01_x.ipynb", "", {}, verdict, tmp_path)
+        claims.settle(id, "01_x.ipynb", {}, verdict, tmp_path)
     assert not list(tmp_path.iterdir())
 
 

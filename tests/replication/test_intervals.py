@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import math
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from heavybandit.pipeline.spec import Case, Coverage, recipe
-from heavybandit.pipeline.store import Store, StoreError
-from heavybandit.pipeline.sweep import run_group, sweep
+from heavybandit.pipeline.recipes import recipe
+from heavybandit.pipeline.store import StoreError
 from heavybandit.pipeline.tables import consolidate
 from heavybandit.replication import claims
 from heavybandit.replication.catalogue import EXPERIMENTS
-from heavybandit.replication.coverage import BINS, histogram
+from heavybandit.replication.coverage import BINS, Case, Coverage, histogram
 from heavybandit.replication.intervals import (
     DESIGN_LABELS,
     LAW_LABELS,
@@ -32,6 +32,7 @@ from heavybandit.replication.intervals import (
     median_errs,
     plays_enough,
 )
+from tiny import filled
 
 # Medians and extremal noise.
 
@@ -239,13 +240,13 @@ TINY = Coverage(
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with TINY's results."""
+def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with TINY's results, and TINY among the experiments."""
     folder = tmp_path_factory.mktemp("intervals")
-    store = Store(folder / "store")
-    sweep(TINY, store, progress=False)
-    consolidate(TINY, store, folder / "data")
-    return folder / "data"
+    consolidate(TINY, filled(folder / "store", TINY), folder / "data")
+    EXPERIMENTS["tiny"] = TINY
+    yield folder / "data"
+    del EXPERIMENTS["tiny"]
 
 
 def test_cases_are_the_experiments_in_its_order_whatever_they_differ_in(data: Path) -> None:
@@ -264,7 +265,7 @@ def test_cases_are_the_experiments_in_its_order_whatever_they_differ_in(data: Pa
 def test_a_case_has_the_sums_over_its_seeds_and_nothing_of_another(data: Path) -> None:
     read = cases("tiny", data)
     for covered, case in zip(read, TINY.cases, strict=True):
-        runs = [run_group([run])[0] for run in TINY.runs() if run.case == case]
+        runs = [run.run([run])[0] for run in TINY.runs() if run.case == case]
         assert len(runs) == 3
         assert covered.reps == 3 * 30
         assert covered.v == float(f"{runs[0]['v']:.9g}")

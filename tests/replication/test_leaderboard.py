@@ -11,25 +11,31 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heavybandit.pipeline.spec import POLICIES, WORLDS, make_world, with_bound
-from heavybandit.replication import beyond
+from heavybandit.pipeline.recipes import WORLDS, make_world, policies, with_bound
 from heavybandit.replication import leaderboard as board
-from heavybandit.replication.beyond import LAWS, PLAIN, RARE, TUNED, UNIFORM, Entry
-from heavybandit.replication.leaderboard import World
+from heavybandit.replication.leaderboard import (
+    LAWS,
+    PLAIN,
+    RARE,
+    TUNED,
+    UNIFORM,
+    Entry,
+    Standings,
+)
 
 DATA = Path(__file__).parents[2] / "data"
 A, B, C = Entry("CRT", "tuned"), Entry("TOFU", "tuned"), Entry("HvtUCB", "tuned")
 
 
-def place(**costs: list[float]) -> World:
+def place(**costs: list[float]) -> Standings:
     """A world in which CRT, TOFU and plain ridge have these costs."""
     who = {"crt": A, "tofu": B, "ridge": PLAIN}
-    return World("aligned", LAWS[0], {who[k]: np.array(v) for k, v in costs.items()}, {})
+    return Standings("aligned", LAWS[0], {who[k]: np.array(v) for k, v in costs.items()}, {})
 
 
 def test_tuned_values_are_those_of_least_cost_in_the_tuning_experiments() -> None:
     assert board.tuned_values(DATA) == TUNED
-    assert list(TUNED) == list(beyond.GRIDS)
+    assert list(TUNED) == list(board.GRIDS)
 
 
 def test_tuning_takes_the_geometric_mean_over_worlds(
@@ -43,31 +49,31 @@ def test_tuning_takes_the_geometric_mean_over_worlds(
         world: str
         per_play: float
 
-    monkeypatch.setattr(beyond, "GRIDS", {"CRT": {"width_scale": (1.0, 0.1)}})
-    monkeypatch.setattr(beyond, "TUNING", beyond.TUNING[:1])
+    monkeypatch.setattr(board, "GRIDS", {"CRT": {"width_scale": (1.0, 0.1)}})
+    monkeypatch.setattr(board, "TUNING", board.TUNING[:1])
     costs = [("one", 0.01), ("one", 0.2), ("one", 1.0), ("two", 1.0), ("two", 0.2), ("two", 1.0)]
     monkeypatch.setattr(board.regrets, "runs", lambda *_: [Cost(*cost) for cost in costs])
     assert board.tuned_values(tmp_path) == {"CRT": {"width_scale": 1.0}}
 
 
 def test_tuning_and_board_share_no_seed_and_tuning_never_sees_the_tenth_world() -> None:
-    tried = {spec.seed for one in beyond.TUNING for spec in one.runs()}
-    reported = {spec.seed for one in (*beyond.BOARDS, *beyond.PUBLISHED) for spec in one.runs()}
+    tried = {spec.seed for one in board.TUNING for spec in one.runs()}
+    reported = {spec.seed for one in (*board.BOARDS, *board.PUBLISHED) for spec in one.runs()}
     assert tried == {800, 801, 802}
     assert not tried & reported
-    seen = {world for one in beyond.TUNING for world in one.worlds}
+    seen = {world for one in board.TUNING for world in one.worlds}
     assert len(seen) == 9
-    assert beyond.RARE_WORLD not in seen
-    assert {world for one in beyond.BOARDS for world in one.worlds} == seen | {beyond.RARE_WORLD}
+    assert board.RARE_WORLD not in seen
+    assert {world for one in board.BOARDS for world in one.worlds} == seen | {board.RARE_WORLD}
 
 
 @pytest.mark.parametrize("law", [*LAWS, RARE], ids=lambda law: law.name)
-def test_everyone_can_be_built_in_every_world(law: beyond.Law) -> None:
-    for recipe in beyond.worlds(law):
+def test_everyone_can_be_built_in_every_world(law: board.Law) -> None:
+    for recipe in board.world_recipes(law):
         world = make_world(recipe, 10_000) if law is RARE else recipe.build(WORLDS)
-        for entry in (*beyond.BOARD, *beyond.AS_PUBLISHED):
+        for entry in (*board.BOARD, *board.AS_PUBLISHED):
             policy = with_bound(entry.recipe(law), world).build(
-                POLICIES, horizon=10_000, n_arms=world.n_arms, dim=world.dim
+                policies(), horizon=10_000, n_arms=world.n_arms, dim=world.dim
             )
             assert getattr(policy, "clips", True) == entry.clips
             for knob, value in board.knobs(entry).items():
@@ -110,8 +116,8 @@ def test_later_algorithms_are_compared_with_themselves_and_others_with_ridge() -
 
 @pytest.mark.parametrize("kind", ["board", "published"])
 def test_committed_worlds_have_everyone_on_one_scale(kind: str) -> None:
-    worlds = board.worlds(kind, DATA)
-    entries = beyond.BOARD if kind == "board" else beyond.AS_PUBLISHED
+    worlds = board.standings(kind, DATA)
+    entries = board.BOARD if kind == "board" else board.AS_PUBLISHED
     assert len(worlds) == 10
     for world in worlds:
         assert tuple(world.costs) == entries
@@ -122,10 +128,10 @@ def test_committed_worlds_have_everyone_on_one_scale(kind: str) -> None:
 
 
 def test_the_committed_table_is_what_data_gives(tmp_path: Path) -> None:
-    path = board.write_table(board.worlds("board", DATA), tmp_path)
+    path = board.write_table(board.standings("board", DATA), tmp_path)
     assert path.read_bytes() == (DATA / "leaderboard.csv").read_bytes()
     rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
-    assert len(rows) == 10 * len(beyond.BOARD)
+    assert len(rows) == 10 * len(board.BOARD)
     for row in rows:
         assert int(row["first"]) <= int(row["rank"]) <= int(row["last"])
         assert math.isfinite(float(row["over_ridge"]))

@@ -14,7 +14,7 @@ from IPython import display as ipython
 from matplotlib.colors import to_rgba
 
 import heavybandit as hb
-from heavybandit.pipeline.spec import POLICIES
+from heavybandit.engine import POLICIES
 from heavybandit.replication import plotting
 
 
@@ -56,7 +56,10 @@ def test_showing_writes_both_kinds_and_carries_the_words(
     shown: list[Any] = []
     monkeypatch.setattr(ipython, "display", shown.append)
     plotting.show(drawn(), "one", "two dots and a line", tmp_path / "new")
-    assert sorted(p.name for p in (tmp_path / "new").iterdir()) == ["one.png", "one.svg"]
+    assert sorted(p.name for p in (tmp_path / "new" / "figures").iterdir()) == [
+        "one.png",
+        "one.svg",
+    ]
     data, metadata = shown[0]._repr_png_()
     assert metadata["alt"] == "two dots and a line"
     assert data

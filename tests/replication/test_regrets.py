@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,17 +11,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pandas import DataFrame
 from scipy.stats import t as student
 
 import heavybandit as hb
 from heavybandit import theory
-from heavybandit.pipeline.spec import Experiment, recipe
+from heavybandit.pipeline import tables
+from heavybandit.pipeline.recipes import recipe
+from heavybandit.pipeline.spec import Experiment
 from heavybandit.pipeline.store import Store
 from heavybandit.pipeline.sweep import sweep
 from heavybandit.pipeline.tables import consolidate
 from heavybandit.replication import regrets
 from heavybandit.replication.catalogue import EXPERIMENTS
-from heavybandit.replication.regrets import Runs, by_stages, mean_limit, runs, slope, stages
+from heavybandit.replication.regrets import Runs, by_stages, runs, slope
+from heavybandit.replication.statistics import mean_limit
 
 WORLD = recipe("symmetric", noise=recipe("StudentT", df=3.0, scale=0.1), n_arms=3, dim=2)
 PLAIN = Experiment(
@@ -38,15 +43,16 @@ AUDITED = replace(
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("data")
     store = Store(folder / "store")
     for experiment in (PLAIN, AUDITED):
         EXPERIMENTS[experiment.name] = experiment
         sweep(experiment, store, progress=False)
         consolidate(experiment, store, folder)
+    yield folder
+    for experiment in (PLAIN, AUDITED):
         del EXPERIMENTS[experiment.name]
-    return folder
 
 
 def some(regret: list[float], horizon: int = 100) -> Runs:
@@ -61,6 +67,7 @@ def some(regret: list[float], horizon: int = 100) -> Runs:
         regrets=np.array(regret),
         explored=nobody,
         exploited=nobody[:, 0],
+        entering=nobody,
         truncated=nobody[:, 0],
         missed=nobody[:, 0],
         index=tuple(range(len(regret))),
@@ -94,10 +101,9 @@ def test_a_group_holds_what_its_runs_gave(data: Path) -> None:
     assert one.per_play == pytest.approx(one.regrets.mean() / 400)
 
 
-def test_settings_are_read_back_those_of_a_noise_as_one_text(data: Path) -> None:
+def test_settings_are_those_of_the_run(data: Path) -> None:
     one = runs("plain", data)[0]
-    noise = "StudentT(df=3.0 scale=0.1)"
-    assert one.where == {"dim": "2", "n_arms": "3", "noise": noise}
+    assert one.where == dict(WORLD.params)
     assert (one.dim, one.n_arms, one.eps, one.v) == (2, 3, 0.5, 2.0)
     there = runs("plain", data, world="section6")[0]
     assert (there.dim, there.n_arms) == (10, 20)  # as printed, where nothing else is said
@@ -130,7 +136,7 @@ def test_paired_differences_are_per_play_made_and_seed_by_seed() -> None:
 
 
 def test_an_audit_is_the_largest_ratio_and_the_sum_of_what_stages_counted(data: Path) -> None:
-    lines = stages("audited", data)
+    lines = tables.read_curves("audited", data).to_dict("records")
     made = regrets.audit("audited", data, lambda one: one.horizon / 100)
     many = [line for line in lines if line["explored"] >= 2]
     horizons = {i: o.horizon for o in runs("audited", data) for i in o.index}
@@ -224,5 +230,6 @@ def test_a_run_is_violated_by_a_lost_or_a_far_arm_alone(
     two = replace(some([1.0, 1.0]), index=(0, 1))
     monkeypatch.setattr(regrets, "runs", lambda *_: [two])
     for lines, violated in (([good], 0), ([good, {**good, wrong: 1}], 1)):
-        monkeypatch.setattr(regrets, "stages", lambda *_, lines=lines: lines)
+        table = DataFrame(lines)
+        monkeypatch.setattr(tables, "read_curves", lambda *_, table=table: table)
         assert regrets.audit("x", "y", lambda _: 1.0).violated == violated

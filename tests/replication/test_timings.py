@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from heavybandit.pipeline.store import StoreError
-from heavybandit.pipeline.tables import consolidated, differences, verify
-from heavybandit.replication import timings as costs
-from heavybandit.replication.timings import Cost, judged, load, save
+from heavybandit.pipeline.tables import consolidated, differences
+from heavybandit.pipeline.verify import verify
+from heavybandit.replication import timings
+from heavybandit.replication.timings import Timing, judged, load, save
 
 DATA = Path(__file__).parents[2] / "data"
-MET = Cost(
+MET = Timing(
     section="paper",
     what="SupBTC, T = 1,000",
     policy="SupBTC",
@@ -39,7 +40,7 @@ MET = Cost(
     goal="≥ 50",
     verdict="met",
 )
-PLAIN = Cost(
+PLAIN = Timing(
     section="sweeps",
     what="workers: 2",
     policy="",
@@ -79,13 +80,13 @@ def rewrite(folder: Path, change: Callable[[str], str]) -> None:
 
 def test_what_was_saved_is_loaded_again(folder: Path) -> None:
     assert load(folder) == [MET, PLAIN]
-    assert costs.about(folder)["scale"] == "for tests"
+    assert timings.about(folder)["scale"] == "for tests"
 
 
 def test_a_row_has_a_cell_for_every_field_and_six_digits(folder: Path) -> None:
     save([dataclasses.replace(MET, one_median=1234.56789)], {}, folder)
     header, row = (folder / "bench.csv").read_text(encoding="utf-8").splitlines()
-    assert header.split(",") == [field.name for field in dataclasses.fields(Cost)]
+    assert header.split(",") == [field.name for field in dataclasses.fields(Timing)]
     assert ",1234.57," in row
 
 
@@ -134,13 +135,13 @@ def test_a_table_edited_by_hand_is_refused(folder: Path) -> None:
         (",ratio,", ",sum,", "line 2: by must be one of ratio, difference; got 'sum'"),
         (",met", ",missed", "line 2: the verdict on 89.5 with the goal '≥ 50' cannot be 'missed'"),
         (",≥ 50,", ",= 50,", "line 2: a goal must read like"),
-        (",difference,", ",difference,1,", "line 3: a row has 20 cells, this one has 21"),
+        (",difference,", ",difference,1,", "Expected 20 fields in line 3, saw 21"),
     ],
 )
 def test_a_broken_table_is_refused_with_what_is_wrong(
     folder: Path, old: str, new: str, why: str
 ) -> None:
-    old = old if old != "plays,eps\n" else ",".join(costs.COLUMNS) + "\n"
+    old = old if old != "plays,eps\n" else ",".join(timings.COLUMNS) + "\n"
     rewrite(folder, lambda text: text.replace(old, new, 1))
     with pytest.raises(StoreError, match=why):
         load(folder)
@@ -169,7 +170,7 @@ def test_the_committed_costs_are_whole_and_answer_every_question() -> None:
 
 
 def test_the_committed_costs_name_no_host_no_path_and_no_time() -> None:
-    record = costs.about(DATA)
+    record = timings.about(DATA)
     assert set(record["machine"]) == {"system", "processor", "cores"}
     text = (DATA / "bench.json").read_text(encoding="utf-8").replace("tests/benchmark.py", "")
     text = text.replace(record["world"], "")

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heavybandit.replication import readings, regrets
+from heavybandit.replication import regrets
 from heavybandit.replication import what_is_left_open as atlas
-from heavybandit.replication.claims import NO, UNCLEAR, YES, surely
 from heavybandit.replication.regrets import Runs
+from heavybandit.replication.statistics import NO, UNCLEAR, YES, surely
 from heavybandit.replication.what_is_left_open import Cell
 
 DATA = Path(__file__).parents[2] / "data"
@@ -32,6 +32,7 @@ def cost(*per_play: float) -> Runs:
         regrets=100 * np.array(per_play),
         explored=nobody,
         exploited=nobody[:, 0],
+        entering=nobody,
         truncated=nobody[:, 0],
         missed=nobody[:, 0],
         index=seeds,
@@ -45,21 +46,33 @@ def cell(**costs: float) -> Cell:
         name: cost(
             *(costs.get(name.split("(")[0], 0.5) + x for x in (-0.001, 0, 0.001 * i % 0.002))
         )
-        for i, name in enumerate(("SupBMM", "SupBTC", *atlas.BASELINES, *atlas.CONTROLS))
+        for i, name in enumerate(("SupBMM", "SupBTC", *atlas.BASELINE_NAMES, *atlas.CONTROLS))
     }
-    six = {name: runs[name] for name in ("SupBMM", "SupBTC", *atlas.BASELINES)}
+    six = {name: runs[name] for name in ("SupBMM", "SupBTC", *atlas.BASELINE_NAMES)}
     return Cell("i", "l", 100, "1", "first", six, {name: runs[name] for name in atlas.CONTROLS})
 
 
 def test_the_calibrated_scales_are_those_that_cost_least_in_the_table() -> None:
-    assert atlas.chosen_scales(DATA) == readings.CALIBRATED
-    assert list(readings.CALIBRATED) == [policy.text() for policy in readings.ADJUSTABLE]
+    assert atlas.chosen_scales(DATA) == atlas.CALIBRATED
+    assert list(atlas.CALIBRATED) == [policy.text() for policy in atlas.ADJUSTABLE]
+
+
+def test_of_two_scales_that_cost_the_same_the_larger_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried = [
+        replace(cost(x, x), policy="CRT", settings={"width_scale": scale})
+        for scale, x in ((1.0, 0.3), (0.1, 0.2), (0.01, 0.2), (0.001, 0.4))
+    ]
+    for order in (tried, tried[::-1]):
+        monkeypatch.setattr(regrets, "runs", lambda *_, order=order: order)
+        assert atlas.chosen_scales("anywhere") == {"CRT": 0.1}
 
 
 def test_the_seeds_of_calibration_serve_nothing_else() -> None:
-    first = readings.CALIBRATION.first_seed
-    used = set(range(first, first + readings.CALIBRATION.seeds))
-    for one in readings.MAPS:
+    first = atlas.CALIBRATION.first_seed
+    used = set(range(first, first + atlas.CALIBRATION.seeds))
+    for one in atlas.MAPS:
         assert not used & set(range(one.first_seed, one.first_seed + one.seeds))
 
 
@@ -86,7 +99,7 @@ def test_a_cell_says_what_is_true_in_it() -> None:
 
 def test_limits_for_eight_comparisons_are_wider() -> None:
     """Gaps of −0.004 ± 0.001: 99 % limits clear 0 with three seeds, 99.875 % limits do not."""
-    costs = {name: cost(0.5, 0.5, 0.5) for name in atlas.BASELINES}
+    costs = {name: cost(0.5, 0.5, 0.5) for name in atlas.BASELINE_NAMES}
     ours = {name: cost(0.491, 0.492, 0.493) for name in ("SupBMM", "SupBTC")}
     controls = {name: cost(0.5, 0.5, 0.5) for name in atlas.CONTROLS}
     close = Cell("i", "l", 100, "1", "first", ours | costs, controls)
@@ -104,7 +117,7 @@ def test_a_cell_is_frozen_where_supbmm_explores_nothing() -> None:
 def test_the_map_has_every_reading_on_every_instance() -> None:
     found = atlas.cells(DATA)
     places = {(c.instance, c.law, c.horizon) for c in found}
-    assert len(places) == 3 * len(readings.MAPS)
+    assert len(places) == 3 * len(atlas.MAPS)
     for instance, law, horizon in places:
         here = [c for c in found if (c.instance, c.law, c.horizon) == (instance, law, horizon)]
         widths = {"1", "calibrated"} if horizon > 10**4 else {"1", "0.1", "0.01", "calibrated"}

@@ -16,11 +16,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from .. import __version__
+from ..engine import POLICIES
 from ..noise import SECTION6
 from ..pipeline import tables as results
-from ..pipeline.spec import NOISES, POLICIES, WORLDS, Together
-from ..pipeline.store import Store, StoreError
-from ..pipeline.sweep import SweepError, plays_of, sweep
+from ..pipeline.recipes import NOISES, WORLDS
+from ..pipeline.spec import Together, plays_of
+from ..pipeline.store import Store, StoreError, default_store
+from ..pipeline.sweep import SweepError, sweep
+from ..pipeline.verify import verify
 from ..replication import claims
 from ..replication.catalogue import EXPERIMENTS, by_name
 from ..replication.ledger import Links, table, write_readme
@@ -126,7 +129,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     go.add_argument("names", nargs="*", metavar="NAME", help="experiments; see heavybandit list")
     go.add_argument("--all", action="store_true", help="all experiments")
-    go.add_argument("--store", default="build/store", help="finished runs (default build/store)")
+    go.add_argument("--store", default=None, help="finished runs (default build/store)")
     go.add_argument("--data", default="data", help="where the text files go (default data)")
     go.add_argument(
         "--workers", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)"
@@ -218,7 +221,7 @@ def _sweep(options: argparse.Namespace) -> int:
     if options.workers < 1:
         raise ValueError(f"--workers must be at least 1, got {options.workers}")
     together = Together(tuple(by_name(name) for name in names))
-    store = Store(options.store)
+    store = Store(options.store or default_store())
     try:
         summary = sweep(
             together,
@@ -232,7 +235,7 @@ def _sweep(options: argparse.Namespace) -> int:
         done = sum(store.load(spec) is not None for spec in together.runs())
         print(
             f"\nheavybandit: stopped. {done} of {len(together.runs())} runs of "
-            f"{together.name} are finished and kept in {options.store}; "
+            f"{together.name} are finished and kept in {store.folder}; "
             f"the same command goes on from there.",
             file=sys.stderr,
         )
@@ -258,7 +261,7 @@ def _verify(options: argparse.Namespace) -> int:
         print(f"nothing to verify: no results in {options.data}")
         return OK
     plays = float("inf") if options.all else options.plays
-    check = results.verify(options.data, seed=seed, plays=plays, names=names)
+    check = verify(options.data, seed=seed, plays=plays, names=names)
     which = "all of them" if options.all else f"a sample drawn with --seed {seed}"
     for difference in check.differences:
         print(f"differs: {difference}")

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..engine import POLICIES
 from ..own.loading import FILE_AND_NAME, OwnNoise, arguments_of, load, takes_any
-from ..pipeline.spec import POLICIES, Recipe, with_bound
+from ..pipeline.recipes import Recipe, with_bound
 
 
 def read_settings(pairs: Sequence[str], option: str) -> dict[str, Any]:

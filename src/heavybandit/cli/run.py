@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..engine import POLICIES
 from ..noise import SECTION6
 from ..own.checking import check_noise, check_world, unrepeatable
 from ..own.loading import (
@@ -25,9 +26,9 @@ from ..own.loading import (
     place,
     told,
 )
-from ..pipeline.spec import NOISES, POLICIES, WORLDS, Recipe, recipe
+from ..pipeline.recipes import NOISES, WORLDS, Recipe, recipe
 from ..replication.plotting import check_figure_name, regret_figure, save
-from ..replication.regrets import mean_limit
+from ..replication.statistics import mean_limit
 from ..simulate import Run, simulate
 from .contenders import Contender, bounded, check_settings, contenders, read_settings
 

@@ -39,3 +39,5 @@ __all__ = [
     "SupBTC",
     "Uniform",
 ]
+
+POLICIES = {name: globals()[name] for name in __all__ if name != "Compiled"}

@@ -1,125 +1,35 @@
-"""What an experiment is, as data: worlds × policies × horizons × seeds, or designs × noises.
+"""What an experiment is, as data: worlds × policies × horizons × seeds.
 
-A policy, a noise or a world is written as a `Recipe`, a name with parameters, so that an experiment
-can be hashed, stored, sent to another machine and compared. `catalogue` has them all by name.
+Policies, worlds and noises are recipes, so that an experiment is plain data. Its i-th run is
+`experiment.runs()[i]`, and row i of its table belongs to that run. A run knows how it is carried
+out (`Spec.run`) and how its result is written down (`Spec.row`, `Spec.curve_rows`), so that other
+kinds of experiments need no special case anywhere; `replication.coverage` has one.
 """
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import inspect
-import json
+import math
 import platform
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from importlib.metadata import version
+from typing import Any, ClassVar, Self
 
-import numba
-import numpy as np
-
-from .. import engine, instances, noise, theory
-from ..policy import one_of, whole
-from ..replication import coverage
+from .recipes import WORLDS, Recipe, digest, make_world, policies, spelled_out, with_bound
 
 ENGINE_VERSION = 2
 """Raised whenever a change makes any run come out differently; stored runs name theirs."""
 
-NOISES: dict[str, Callable[..., Any]] = {
-    "Gaussian": noise.Gaussian,
-    "StudentT": noise.StudentT,
-    "Pareto": noise.Pareto,
-    "SymmetricPareto": noise.SymmetricPareto,
-    "Extremal": noise.Extremal,
-    "Lottery": noise.Lottery,
-    "TwoPointPayoff": noise.TwoPointPayoff,
-}
-WORLDS: dict[str, Callable[..., Any]] = {
-    "section6": instances.section6,
-    "misaligned": instances.misaligned,
-    "symmetric": instances.symmetric,
-    "lower_bound": instances.lower_bound,
-}
-BOUND_BY_CENTRAL = ("SupBMM", "FlatBMM", "MoM", "MENU", "HeavyOFUL", "HvtUCB")
-BOUND_BY_RAW = ("SupBTC", "FlatBTC", "CRT", "TOFU")
-CONTROLS = ("Uniform", "GreedyRidge", "LinUCB")
-POLICIES: dict[str, Callable[..., Any]] = {
-    name: getattr(engine, name)
-    for name in (*BOUND_BY_CENTRAL, *BOUND_BY_RAW, *CONTROLS, "Blind", "ClippedUCB")
-}
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """A name and its parameters, sorted; what they mean is looked up when it is built."""
-
-    name: str
-    params: tuple[tuple[str, Any], ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain data, the same for equal recipes."""
-        return {
-            "name": self.name,
-            "params": {k: v.as_json() if isinstance(v, Recipe) else v for k, v in self.params},
-        }
-
-    @staticmethod
-    def from_json(data: dict[str, Any]) -> Recipe:
-        """The recipe behind `as_json`."""
-        return recipe(
-            data["name"],
-            **{
-                k: Recipe.from_json(v) if isinstance(v, dict) else v
-                for k, v in data["params"].items()
-            },
-        )
-
-    def text(self) -> str:
-        """As it stands in tables: SupBTC(delta=0.01 v=4.0)."""
-        shown = " ".join(f"{k}={v.text() if isinstance(v, Recipe) else v}" for k, v in self.params)
-        return f"{self.name}({shown})" if shown else self.name
-
-    def build(self, registry: dict[str, Callable[..., Any]], **more: Any) -> Any:
-        """Make what it describes."""
-        if self.name not in registry:
-            raise ValueError(f"name must be one of {', '.join(registry)}; got {self.name!r}")
-        params = {k: v.build(NOISES) if isinstance(v, Recipe) else v for k, v in self.params}
-        return registry[self.name](**params, **more)
-
-
-def spelled_out(what: Recipe, registry: dict[str, Callable[..., Any]]) -> dict[str, Any]:
-    """A recipe with its defaults, so that a change of a default is a change of the run.
-
-    Numbers are floats, since 4 and 4.0 are the same run; named noises become what they stand for.
-    """
-    known = inspect.signature(registry[what.name]).parameters if what.name in registry else {}
-    params = {
-        name: parameter.default
-        for name, parameter in known.items()
-        if parameter.default is not inspect.Parameter.empty and name != "seed"
-    } | dict(what.params)
-    plain: dict[str, Any] = {}
-    for name, value in sorted(params.items()):
-        if isinstance(value, Recipe):
-            plain[name] = spelled_out(value, NOISES)
-        elif isinstance(value, str) and value in noise.SECTION6:
-            plain[name] = repr(noise.SECTION6[value])
-        else:
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            plain[name] = float(value) if number else value
-    return {"name": what.name, "params": plain}
-
-
-def recipe(name: str, **params: Any) -> Recipe:
-    """A recipe; the order in which parameters are given does not matter."""
-    return Recipe(name, tuple(sorted(params.items())))
+Report = Callable[[int], None]
+"""What is told how many plays were just made."""
 
 
 class Spec(ABC):
-    """One run: everything that determines it, and nothing else."""
+    """One run: everything that determines it, how it is carried out, and how it is written down."""
 
     seed: int
+    columns: ClassVar[tuple[str, ...]]
 
     @abstractmethod
     def as_json(self) -> dict[str, Any]:
@@ -134,6 +44,28 @@ class Spec(ABC):
     def text(self) -> str:
         """What messages call it."""
 
+    @classmethod
+    @abstractmethod
+    def run(cls, group: Sequence[Self], report: Report | None = None) -> list[dict[str, Any]]:
+        """Carry out runs that go together; their results, as plain data, in the same order."""
+
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """What was asked for, by the names of the columns that a table read back has."""
+
+    @abstractmethod
+    def row(self, index: int, result: dict[str, Any]) -> list[str]:
+        """Its line in the table of runs, a cell for each of `columns`."""
+
+    @property
+    @abstractmethod
+    def curve_columns(self) -> tuple[str, ...]:
+        """The columns of the table of curves."""
+
+    @abstractmethod
+    def curve_rows(self, index: int, result: dict[str, Any]) -> list[list[str]]:
+        """Its lines in the table of curves."""
+
     @property
     def key(self) -> str:
         """The run's identity: a hash of all that determines it."""
@@ -143,6 +75,28 @@ class Spec(ABC):
     def group(self) -> str:
         """The identity of the runs that go together with this one; here it goes alone."""
         return self.key
+
+
+def number(value: float | None) -> str:
+    """Nine significant digits, counts exactly; empty for what was never observed."""
+    if isinstance(value, int):
+        return str(value)
+    return "" if value is None else f"{value:.9g}"
+
+
+def _without_nan(value: Any) -> Any:
+    """NaN becomes null, which JSON has."""
+    if isinstance(value, list):
+        return [_without_nan(v) for v in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+COUNTS = (
+    *("estimates", "truncated", "suspects", "most_suspects", "history_scans", "matrix_roots"),
+    *("intervals", "intervals_missed"),
+)
+BY_STAGE = ("explored", "exploited", "visited", "arms_entering")
+AUDITED = ("visited", "explored", "sum_c", "best_lost", "far_arms")
 
 
 @dataclass(frozen=True)
@@ -156,9 +110,14 @@ class RunSpec(Spec):
     checkpoints: int
     audit: bool = False  # whether every interval of every stage visited is formed and counted
 
+    columns = (
+        *("run", "world", "world_settings", "policy", "settings", "horizon", "seed"),
+        *("plays", "regret", *COUNTS, *BY_STAGE),
+    )
+
     def as_json(self) -> dict[str, Any]:
         """Plain data, engine version included."""
-        return {**self._shared(), "policy": spelled_out(self.policy, POLICIES)}
+        return {**self._shared(), "policy": spelled_out(self.policy, policies())}
 
     def _shared(self) -> dict[str, Any]:
         return {
@@ -184,85 +143,131 @@ class RunSpec(Spec):
         """The identity of the runs that share the world, the horizon and the seed."""
         return digest(self._shared())
 
-    def make_world(self) -> Any:
-        """The world it takes place in."""
-        return make_world(self.world, self.horizon)
+    @classmethod
+    def run(cls, group: Sequence[Self], report: Report | None = None) -> list[dict[str, Any]]:
+        """Simulate policies together in the same world, whose contexts are drawn once."""
+        from ..simulate import simulate_all
+
+        first = group[0]
+        world = make_world(first.world, first.horizon)
+        runs = simulate_all(
+            [spec.make_policy(world) for spec in group],
+            world,
+            first.seed,
+            checkpoints=first.checkpoints,
+            audit=first.audit,
+            progress=report or False,
+        )
+        return [
+            {
+                "regret": run.regret,
+                "plays": run.plays.tolist(),
+                "curve": run.curve.tolist(),
+                "diagnostics": {k: _without_nan(v) for k, v in run.diagnostics.items()},
+            }
+            for run in runs
+        ]
 
     def make_policy(self, world: Any) -> Any:
         """A fresh policy for that world, seeded like the run."""
         return self.policy.build(
-            POLICIES, horizon=self.horizon, n_arms=world.n_arms, dim=world.dim, seed=self.seed
+            policies(), horizon=self.horizon, n_arms=world.n_arms, dim=world.dim, seed=self.seed
         )
+
+    def settings(self) -> dict[str, Any]:
+        """The parameters of the world and of the policy are world_NAME and policy_NAME."""
+        return {
+            "world": self.world.name,
+            **{f"world_{name}": value for name, value in self.world.params},
+            "policy": self.policy.name,
+            **{f"policy_{name}": value for name, value in self.policy.params},
+            "horizon": self.horizon,
+            "seed": self.seed,
+        }
+
+    def row(self, index: int, result: dict[str, Any]) -> list[str]:
+        """A line of the table of runs; by-stage counts are separated by spaces."""
+        seen = result["diagnostics"]
+        return [
+            str(index),
+            self.world.name,
+            self.world.settings(),
+            self.policy.name,
+            self.policy.settings(),
+            str(self.horizon),
+            str(self.seed),
+            str(result["plays"][-1]),
+            number(result["regret"]),
+            *(str(seen[name]) for name in COUNTS),
+            *(" ".join(number(x) or "-" for x in seen[name]) for name in BY_STAGE),
+        ]
+
+    @property
+    def curve_columns(self) -> tuple[str, ...]:
+        """Regret at checkpoints; of an audited run, what each stage counted."""
+        return ("run", "stage", *AUDITED) if self.audit else ("run", "plays", "regret")
+
+    def curve_rows(self, index: int, result: dict[str, Any]) -> list[list[str]]:
+        """One line per checkpoint, or per stage that was visited."""
+        seen = result["diagnostics"]
+        if self.audit:
+            return [
+                [str(index), str(s + 1), *(number(seen[name][s]) for name in AUDITED)]
+                for s, visits in enumerate(seen["visited"])
+                if visits
+            ]
+        points = zip(result["plays"], result["curve"], strict=True)
+        return [[str(index), str(plays), number(regret)] for plays, regret in points]
 
 
 def made_with() -> dict[str, Any]:
     """What this process computes with; two that differ here may differ in their bits."""
-    from .. import __version__
-
     return {
         "engine": ENGINE_VERSION,
-        "heavybandit": __version__,
-        "numba": numba.__version__,
-        "numpy": np.__version__,
+        **{name: version(name) for name in ("heavybandit", "numba", "numpy")},
         "python": ".".join(platform.python_version_tuple()[:2]),
     }
 
 
-def canonical(data: Any) -> str:
-    """JSON in the one form that is hashed."""
-    return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-def digest(data: Any) -> str:
-    """SHA-256 of the canonical form."""
-    return hashlib.sha256(canonical(data).encode()).hexdigest()
-
-
-def make_world(world: Recipe, horizon: int) -> Any:
-    """Build a world; the lower bound's construction depends on the horizon too."""
-    more = {"horizon": horizon} if world.name == "lower_bound" else {}
-    return world.build(WORLDS, **more)
-
-
-def with_bound(policy: Recipe, world: Any) -> Recipe:
-    """The policy with v="printed" or v="exact" replaced by the number it stands for here.
-
-    "printed" is Section 6's bound. "exact" is the noise's own moment, the raw one for the mean of 1
-    or −1 that makes it larger. Central or raw as the policy needs it (reading R7); the circulated
-    constants take the central one throughout.
-    """
-    params = dict(policy.params)
-    central = policy.name in BOUND_BY_CENTRAL or params.get("constants") == "circulated"
-    if params.get("v") == "printed":
-        params["v"] = world.v_central if central else world.v_raw
-        if params["v"] is None:
-            raise ValueError(
-                f"v='printed' needs a noise that the paper prints; {world.name} has none"
-            )
-    elif params.get("v") == "exact":
-        eps = float(params.get("eps", 1.0))
-        law = world.noise
-        if isinstance(law, noise.TwoPointPayoff):  # the world knows its two means
-            params["v"] = world.v_central if central else world.v_raw
-        else:
-            raw = max(law.raw_moment(eps, mean) for mean in (-1.0, 1.0))
-            params["v"] = law.central_moment(eps) if central else raw
-    return recipe(policy.name, **params)
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """A named set of runs, in a fixed order."""
+class Plan(ABC):
+    """A named set of runs, in a fixed order: an `Experiment`, or another kind with its own runs."""
 
     name: str
     what: str  # one sentence for lists
+    seeds: int  # how many …
+    first_seed: int  # … from this one on
+    curve_seeds: int  # curves go into data/ for so many seeds; totals for all
+
+    @abstractmethod
+    def as_json(self) -> dict[str, Any]:
+        """Plain data, for provenance."""
+
+    @abstractmethod
+    def groups(self) -> Iterator[Sequence[Spec]]:
+        """The runs, those that go together in one list."""
+
+    def runs(self) -> list[Spec]:
+        """All runs, in order."""
+        return [spec for group in self.groups() for spec in group]
+
+    def has_curve(self, spec: Spec) -> bool:
+        """Whether the table of curves has lines of this run."""
+        return spec.seed - self.first_seed < self.curve_seeds
+
+
+@dataclass(frozen=True)
+class Experiment(Plan):
+    """Policies in worlds."""
+
+    name: str
+    what: str
     worlds: tuple[Recipe, ...]
     policies: tuple[Recipe, ...]  # v may be "printed" or "exact"
     horizons: tuple[int, ...]  # in plays
-    seeds: int  # how many …
-    first_seed: int = 0  # … from this one on
+    seeds: int
+    first_seed: int = 0
     checkpoints: int = 100  # points a curve
-    curve_seeds: int = 10  # curves go into data/ for so many seeds; totals for all
+    curve_seeds: int = 10
     audit: bool = False  # audited runs: instead of curves, what each stage counted
 
     def __post_init__(self) -> None:
@@ -296,138 +301,12 @@ class Experiment:
                         for policy in policies
                     ]
 
-    def runs(self) -> list[RunSpec]:
-        """All runs, in order."""
-        return [spec for group in self.groups() for spec in group]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A fixed design and a noise for Algorithm 1 or 2, and how sure it is to be."""
-
-    design: Recipe  # the history and the arms on offer
-    noise: Recipe
-    eps: float  # ε; v is the exact moment of that order
-    horizon: int  # T, which the confidence factor depends on
-    delta: float  # δ
-    plays: int = 0  # plays a round; 0 for as many as Proposition 1 prints (BMM) or one (BTC)
-
-
-@functools.cache
-def _design(design: Recipe) -> coverage.Design:
-    built: coverage.Design = design.build(coverage.DESIGNS)
-    return built
-
-
-@dataclass(frozen=True)
-class CoverageSpec(Spec):
-    """Repetitions of a case; see `coverage.repeat`."""
-
-    estimator: str  # BMM or BTC
-    case: Case
-    reps: int
-    seed: int
-
-    def __post_init__(self) -> None:
-        one_of("estimator", self.estimator, coverage.ESTIMATORS)
-        whole("plays", self.case.plays, 0)
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain data, versions included."""
-        return {**self._case(), "reps": self.reps, "seed": self.seed}
-
-    def _case(self) -> dict[str, Any]:
-        return {
-            "estimator": self.estimator,
-            "design": spelled_out(self.case.design, coverage.DESIGNS),
-            "noise": spelled_out(self.case.noise, NOISES),
-            "eps": float(self.case.eps),
-            "horizon": self.case.horizon,
-            "delta": float(self.case.delta),
-            "plays": self.plays_a_round,
-            "counting": coverage.COUNTING,
-        }
-
-    @property
-    def salt(self) -> int:
-        """What gives each case a noise of its own."""
-        return int(digest(self._case())[:8], 16)
-
-    def make_design(self) -> coverage.Design:
-        """The history and the arms on offer."""
-        return _design(self.case.design)
-
-    def make_noise(self) -> noise.Noise:
-        """The noise of the payoffs."""
-        built: noise.Noise = self.case.noise.build(NOISES)
-        return built
-
-    @property
-    def plays_a_round(self) -> int:
-        """As the case says, or as the paper does."""
-        if self.case.plays:
-            return self.case.plays
-        if self.estimator == "BTC":
-            return 1
-        n_arms = len(self.make_design().X)
-        return theory.plays_per_round(self.case.horizon, n_arms, self.case.delta)
-
-    @property
-    def plays(self) -> int:
-        """All payoffs that are drawn."""
-        return self.reps * len(self.make_design().V) * self.plays_a_round
-
-    def text(self) -> str:
-        """The estimator, the design, the noise and the seed."""
-        return (
-            f"{self.estimator} on {self.case.design.text()} with {self.case.noise.text()}, "
-            f"eps {self.case.eps}, horizon {self.case.horizon}, seed {self.seed}"
-        )
-
-
-@dataclass(frozen=True)
-class Coverage:
-    """A named set of cases for one of the basic algorithms, each repeated reps × seeds times."""
-
-    name: str
-    what: str  # one sentence for lists
-    estimator: str
-    cases: tuple[Case, ...]
-    reps: int  # repetitions a seed
-    seeds: int  # how many …
-    first_seed: int = 0  # … from this one on
-
-    @property
-    def curve_seeds(self) -> int:
-        """Histograms go into data/ for all seeds."""
-        return self.seeds
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain data, for provenance."""
-        firsts = [CoverageSpec(self.estimator, case, self.reps, 0).as_json() for case in self.cases]
-        return {
-            "name": self.name,
-            "cases": [{k: v for k, v in first.items() if k != "seed"} for first in firsts],
-            "seeds": self.seeds,
-            "first_seed": self.first_seed,
-        }
-
-    def groups(self) -> Iterator[list[CoverageSpec]]:
-        """The runs, each on its own."""
-        for case in self.cases:
-            for seed in range(self.first_seed, self.first_seed + self.seeds):
-                yield [CoverageSpec(self.estimator, case, self.reps, seed)]
-
-    def runs(self) -> list[CoverageSpec]:
-        """All runs, in order."""
-        return [spec for group in self.groups() for spec in group]
-
 
 @dataclass(frozen=True)
 class Together:
     """Several experiments as one, so that the workers start once and none waits for the others."""
 
-    experiments: tuple[Experiment | Coverage, ...]
+    experiments: tuple[Plan, ...]
 
     @property
     def name(self) -> str:
@@ -435,11 +314,27 @@ class Together:
         names = [one.name for one in self.experiments]
         return names[0] if len(names) == 1 else f"{len(names)} experiments"
 
-    def groups(self) -> Iterator[list[RunSpec] | list[CoverageSpec]]:
+    def groups(self) -> Iterator[Sequence[Spec]]:
         """Their groups of runs; the longest first, so that no long one is left for the end."""
         every = [group for one in self.experiments for group in one.groups()]
-        yield from sorted(every, key=lambda group: -sum(spec.plays for spec in group))
+        yield from sorted(every, key=lambda group: -plays_of(group))
 
-    def runs(self) -> list[RunSpec | CoverageSpec]:
+    def runs(self) -> list[Spec]:
         """All runs."""
         return [spec for one in self.experiments for spec in one.runs()]
+
+
+def plays_of(specs: Iterable[Spec]) -> int:
+    """How many plays runs take at the most; what progress counts."""
+    return sum(spec.plays for spec in specs)
+
+
+EXPERIMENTS: dict[str, Plan] = {}
+"""Every experiment that is known by name; `replication.catalogue` enters those of this paper."""
+
+
+def by_name(name: str) -> Plan:
+    """The experiment of that name, or an error that lists them all."""
+    if name not in EXPERIMENTS:
+        raise ValueError(f"there is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}")
+    return EXPERIMENTS[name]

@@ -9,7 +9,7 @@ never deleted, and nothing is ever unpickled.
     store/format.json          which format this is
     store/runs/ab/ab12….json   finished runs
     store/set-aside/           files that did not check
-    store/claims/              locks of groups under way; the system drops them with their process
+    store/locks/               locks of groups under way; the system drops them with their process
     store/tmp/                 files being written
 """
 
@@ -25,9 +25,23 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .spec import Spec, canonical, digest, made_with
+from .recipes import canonical, digest
+from .spec import Spec, made_with
 
 FORMAT = 1
+
+
+def default_store() -> Path:
+    """build/store of the repository that this is started in, from whichever of its folders.
+
+    So a notebook and the command line go on where the other stopped. Outside a repository it is
+    build/store of the working folder.
+    """
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / "notebooks").is_dir() and (folder / "src" / "heavybandit").is_dir():
+            return folder / "build" / "store"
+    return here / "build" / "store"
 
 
 class StoreError(Exception):
@@ -44,7 +58,7 @@ class Store:
         try:
             if marker.exists():  # before anything is made in a folder that may not be ours
                 self._check_format(marker)
-            for part in ("runs", "set-aside", "claims", "tmp"):
+            for part in ("runs", "set-aside", "locks", "tmp"):
                 (self.folder / part).mkdir(parents=True, exist_ok=True)
             if not marker.exists():
                 self._write(marker, canonical({"format": FORMAT}) + "\n")
@@ -134,12 +148,12 @@ class Store:
     def _write(self, path: Path, text: str) -> None:
         write_whole(path, text, self.folder / "tmp")
 
-    def claim(self, name: str) -> Claim:
+    def lock(self, name: str) -> Lock:
         """Hold a group of runs, unless another process does."""
-        return Claim(self.folder / "claims" / name)
+        return Lock(self.folder / "locks" / name)
 
 
-class Claim:
+class Lock:
     """An advisory lock on a file, held until released or until the process ends, however it ends.
 
     As a context manager it says whether it is held, and releases it in the end.

@@ -7,25 +7,23 @@ was resumed. Only this process writes; workers compute.
 
 from __future__ import annotations
 
-import math
 import os
 import signal
 import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..replication import coverage
-from ..simulate import Run, simulate_all
 from .progress import Progress
-from .spec import Coverage, CoverageSpec, Experiment, RunSpec, Spec, Together, made_with
-from .store import Claim, Store
+from .spec import Plan, Report, Spec, Together, by_name, made_with, plays_of
+from .store import Lock, Store, StoreError, default_store
+from .tables import check_files, consolidate, file_names
 
 LIBRARIES = ("OMP", "OPENBLAS", "MKL", "NUMBA")
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in LIBRARIES}
@@ -47,63 +45,6 @@ class Summary:
     elsewhere: int  # finished meanwhile by another process
 
 
-def as_result(run: Run) -> dict[str, Any]:
-    """A run as plain data, exactly; NaN becomes null."""
-    return {
-        "regret": run.regret,
-        "plays": run.plays.tolist(),
-        "curve": run.curve.tolist(),
-        "diagnostics": {k: _plain(v) for k, v in run.diagnostics.items()},
-    }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_plain(v) for v in value]
-    return None if isinstance(value, float) and math.isnan(value) else value
-
-
-def run_group(
-    specs: Sequence[Spec], report: bool | Callable[[int], None] = False
-) -> list[dict[str, Any]]:
-    """Do runs that go together; their results in the same order."""
-    if isinstance(specs[0], CoverageSpec):
-        return [_cover(spec, report) for spec in specs if isinstance(spec, CoverageSpec)]
-    together = [spec for spec in specs if isinstance(spec, RunSpec)]
-    world = together[0].make_world()
-    runs = simulate_all(
-        [spec.make_policy(world) for spec in together],
-        world,
-        together[0].seed,
-        checkpoints=together[0].checkpoints,
-        audit=together[0].audit,
-        progress=report,
-    )
-    return [as_result(run) for run in runs]
-
-
-def _cover(spec: CoverageSpec, report: bool | Callable[[int], None]) -> dict[str, Any]:
-    case = spec.case
-    return coverage.repeat(
-        spec.make_design(),
-        spec.make_noise(),
-        spec.estimator,
-        case.eps,
-        case.horizon,
-        case.delta,
-        spec.plays_a_round,
-        spec.reps,
-        spec.seed,
-        spec.salt,
-        report if callable(report) else lambda _: None,
-    )
-
-
-def plays_of(specs: Iterable[Spec]) -> int:
-    """How many plays runs take at the most; what progress counts."""
-    return sum(spec.plays for spec in specs)
-
-
 @dataclass(frozen=True)
 class _Task:
     """What is sent to a worker: the runs, and where it reports the plays it has made."""
@@ -114,18 +55,18 @@ class _Task:
 
 
 def _work(task: _Task) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    report: bool | Callable[[int], None] = False
+    report: Report | None = None
     if task.board is not None:
         counter = np.memmap(task.board, dtype=np.int64, mode="r+")
 
         def report(n: int) -> None:
             counter[task.slot] += n
 
-    return run_group(task.specs, report), made_with()
+    return task.specs[0].run(task.specs, report), made_with()
 
 
 def sweep(
-    experiment: Experiment | Coverage | Together,
+    experiment: Plan | Together,
     store: Store,
     *,
     workers: int = 1,
@@ -193,43 +134,43 @@ def _drive(
     interrupts: Interrupts,
 ) -> None:
     """Keep the pool busy, write what comes back, leave alone what another process is at."""
-    busy: dict[Any, tuple[list[Spec], Claim]] = {}
-    ours: set[Claim] = set()
+    busy: dict[Any, tuple[list[Spec], Lock]] = {}
+    ours: set[Lock] = set()
     held_by_others = 0
     try:
         while todo or busy:
             while todo and len(busy) < pool.width and held_by_others < len(todo):
                 group = todo.popleft()
-                claim = store.claim(group[0].group)
-                if not claim.held:
+                lock = store.lock(group[0].group)
+                if not lock.held:
                     todo.append(group)
                     held_by_others += 1
                     continue
-                ours.add(claim)
+                ours.add(lock)
                 # Another process may have finished it since we looked.
                 left = [spec for spec in group if store.load(spec) is None]
                 counts["elsewhere"] += len(group) - len(left)
                 bar.advance(plays_of(group) - plays_of(left))
                 if not left:
-                    claim.release()
+                    lock.release()
                     continue
-                busy[pool.submit(left)] = (left, claim)
+                busy[pool.submit(left)] = (left, lock)
             if not busy and todo:
                 bar.note("waiting for another process that is at the rest of these runs")
                 time.sleep(POLL)
             for future, results in pool.finished(busy):
-                specs, claim = busy[future]
+                specs, lock = busy[future]
                 for spec, result in zip(specs, results, strict=True):
                     store.save(spec, result)
                 del busy[future]
-                claim.release()
+                lock.release()
                 counts["done"] += len(specs)
                 bar.advance(plays_of(specs))
             held_by_others = 0
             interrupts.check()
     finally:
-        for claim in ours:  # also of a group whose results could not be saved
-            claim.release()
+        for lock in ours:  # also of a group whose results could not be saved
+            lock.release()
 
 
 def _pool(workers: int, dask: str | None, bar: Progress, interrupts: Interrupts) -> Any:
@@ -265,7 +206,7 @@ class _Here:
             self.bar.under_way(made[0])
             self.interrupts.check()
 
-        results = run_group(self.specs, report)
+        results = self.specs[0].run(self.specs, report)
         self.bar.under_way(0)
         yield 0, results
 
@@ -445,3 +386,17 @@ class _Dask:
                 f"finished runs are kept"
             ) from None
         return answer
+
+
+def ensure(name: str, folder: str | Path, store: str | Path | None = None) -> None:
+    """Simulate an experiment if its results are not in a folder.
+
+    What is there and not whole is an error, and is left as it is: repairing it here would hide that
+    something had changed. Runs are kept in the store that the command line uses too.
+    """
+    if not any((Path(folder) / file).exists() for file in (*file_names(name), f"{name}.json")):
+        experiment, kept = by_name(name), Store(store or default_store())
+        sweep(experiment, kept, workers=os.cpu_count() or 1)
+        consolidate(experiment, kept, folder)
+    for problem in check_files(name, folder):
+        raise StoreError(problem)

@@ -1,11 +1,9 @@
-"""Consolidated results: small tidy text files with a provenance sidecar, and their verification.
+"""Results as text: small tidy tables with a provenance sidecar, written and read in one place.
 
-    data/NAME.runs.csv     a row a run: world, policy, its settings, horizon, seed, regret, counts
-    data/NAME.curves.csv   run, plays, regret; for the first seeds only
+    data/NAME.runs.csv     one row per run; row i belongs to `experiment.runs()[i]`
+    data/NAME.curves.csv   run, plays, regret, for the first seeds; of audited runs one row per
+                           stage, of coverage experiments histograms
     data/NAME.json         the experiment, versions of what computed it, checksums of both files
-
-A run of a coverage experiment is some repetitions of a case, and its curves are histograms. Audited
-runs have, instead of curves, a line a stage that was visited.
 
 Numbers have 9 significant digits; counts are exact. The same runs give the same bytes, whatever the
 order, the workers or the machine, as long as the libraries named in the sidecar are the same.
@@ -14,185 +12,30 @@ order, the workers or the machine, as long as the libraries named in the sidecar
 from __future__ import annotations
 
 import csv
+import functools
 import hashlib
 import io
 import json
-import os
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..replication.catalogue import EXPERIMENTS, by_name
-from .spec import (
-    Coverage,
-    CoverageSpec,
-    Experiment,
-    Recipe,
-    RunSpec,
-    Spec,
-    canonical,
-    digest,
-)
+from .recipes import canonical, digest
+from .spec import EXPERIMENTS, Plan, Spec, by_name
 from .store import Store, StoreError, sweep_up, write_whole
-from .sweep import run_group, sweep
 
-COUNTS = (
-    "estimates",
-    "truncated",
-    "suspects",
-    "most_suspects",
-    "history_scans",
-    "matrix_roots",
-    "intervals",
-    "intervals_missed",
-)
-BY_STAGE = ("explored", "exploited", "visited", "arms_entering")
-COLUMNS = (
-    "run",
-    "world",
-    "world_settings",
-    "policy",
-    "settings",
-    "horizon",
-    "seed",
-    "plays",
-    "regret",
-    *COUNTS,
-    *BY_STAGE,
-)
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+FROM_NOTEBOOKS = ("claims.json", "map.csv", "leaderboard.csv")
+"""What notebooks write into data/, and no sweep does."""
 
 
-def number(value: float | None) -> str:
-    """Nine significant digits, counts exactly; empty for what was never observed."""
-    if isinstance(value, int):
-        return str(value)
-    return "" if value is None else f"{value:.9g}"
+# One writer, and one reader
 
 
-def _settings(what: Recipe) -> str:
-    return " ".join(f"{k}={v.text() if isinstance(v, Recipe) else v}" for k, v in what.params)
-
-
-def run_row(index: int, spec: RunSpec, result: dict[str, Any]) -> list[str]:
-    """A run's line in NAME.runs.csv; by-stage counts are separated by spaces."""
-    seen = result["diagnostics"]
-    return [
-        str(index),
-        spec.world.name,
-        _settings(spec.world),
-        spec.policy.name,
-        _settings(spec.policy),
-        str(spec.horizon),
-        str(spec.seed),
-        str(result["plays"][-1]),
-        number(result["regret"]),
-        *(str(seen[name]) for name in COUNTS),
-        *(" ".join(number(x) or "-" for x in seen[name]) for name in BY_STAGE),
-    ]
-
-
-def curve_rows(index: int, result: dict[str, Any]) -> list[list[str]]:
-    """A run's lines in NAME.curves.csv."""
-    return [
-        [str(index), str(plays), number(regret)]
-        for plays, regret in zip(result["plays"], result["curve"], strict=True)
-    ]
-
-
-AUDITED = ("visited", "explored", "sum_c", "best_lost", "far_arms")
-
-
-def stage_rows(index: int, result: dict[str, Any]) -> list[list[str]]:
-    """An audited run's lines in NAME.curves.csv: what each stage that was visited counted."""
-    seen = result["diagnostics"]
-    return [
-        [str(index), str(s + 1), *(number(seen[name][s]) for name in AUDITED)]
-        for s, visits in enumerate(seen["visited"])
-        if visits
-    ]
-
-
-COVERED = ("misses", "noise", "tenth", "bounded", "scaled", "as_wide", "truncated")
-BY_ARM = ("high", "low")
-COVERAGE_COLUMNS = (
-    "run",
-    "estimator",
-    "design",
-    "rounds",
-    "arms",
-    "law",
-    "eps",
-    "v",
-    "horizon",
-    "delta",
-    "plays",
-    "alpha",
-    "seed",
-    "reps",
-    *COVERED,
-    *BY_ARM,
-)
-
-
-def coverage_row(index: int, spec: CoverageSpec, result: dict[str, Any]) -> list[str]:
-    """A line of a coverage experiment's NAME.runs.csv; what is by arm is separated by spaces."""
-    design = spec.make_design()
-    return [
-        str(index),
-        spec.estimator,
-        spec.case.design.text(),
-        str(len(design.V)),
-        str(len(design.X)),
-        spec.case.noise.text(),
-        number(spec.case.eps),
-        number(result["v"]),
-        str(spec.case.horizon),
-        number(spec.case.delta),
-        str(spec.plays_a_round),
-        number(result["alpha"]),
-        str(spec.seed),
-        str(spec.reps),
-        *(str(result[name]) for name in COVERED),
-        *(" ".join(str(x) for x in result[name]) for name in BY_ARM),
-    ]
-
-
-def histogram_rows(index: int, result: dict[str, Any]) -> list[list[str]]:
-    """The lines of a coverage experiment's NAME.curves.csv; bins as in `coverage.histogram`."""
-    return [
-        [str(index), kind, str(k), str(count)]
-        for kind, bins in sorted(result["histograms"].items())
-        for k, count in bins
-    ]
-
-
-@dataclass(frozen=True)
-class Form:
-    """How the runs of one kind of experiment are written down."""
-
-    columns: tuple[str, ...]
-    row: Callable[[int, Any, dict[str, Any]], list[str]]
-    curve_columns: tuple[str, ...]
-    curve_rows: Callable[[int, dict[str, Any]], list[list[str]]]
-
-
-REGRET = Form(COLUMNS, run_row, ("run", "plays", "regret"), curve_rows)
-AUDIT = Form(COLUMNS, run_row, ("run", "stage", *AUDITED), stage_rows)
-REPEATED = Form(COVERAGE_COLUMNS, coverage_row, ("run", "kind", "bin", "count"), histogram_rows)
-
-
-def form_of(experiment: Experiment | Coverage) -> Form:
-    """How an experiment's runs are written down."""
-    if isinstance(experiment, Coverage):
-        return REPEATED
-    return AUDIT if experiment.audit else REGRET
-
-
-def _csv(header: tuple[str, ...], rows: Iterator[list[str]]) -> str:
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table as it stands in a file."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(header)
@@ -200,17 +43,51 @@ def _csv(header: tuple[str, ...], rows: Iterator[list[str]]) -> str:
     return out.getvalue()
 
 
-def _has_curve(experiment: Experiment | Coverage, spec: Spec) -> bool:
-    return spec.seed - experiment.first_seed < experiment.curve_seeds
+def write_if_new(path: Path, text: str) -> Path:
+    """Write a file whole or not at all, and leave one alone that is as it should be."""
+    if not path.exists() or path.read_bytes() != text.encode():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, text, path.parent)
+    return path
 
 
-def consolidate(experiment: Experiment | Coverage, store: Store, folder: str | Path) -> list[Path]:
-    """Write an experiment's finished runs as text into a folder; returns the files.
+def read_csv(path: Path) -> DataFrame:
+    """A table, every cell as the text that it is."""
+    from pandas import read_csv
+    from pandas.errors import ParserError
 
-    A file that is already as it should be is not touched.
-    """
-    form = form_of(experiment)
-    specs: Sequence[Spec] = experiment.runs()
+    try:
+        table = read_csv(path, dtype=object, keep_default_na=False, na_filter=False)
+    except (ParserError, ValueError) as error:  # not text, no header, or a row that is too long
+        why = str(error).strip().rpartition("error: ")[2]
+        raise StoreError(f"{path} cannot be read as a table: {why}") from None
+    if not table.map(lambda cell: isinstance(cell, str)).all(axis=None):
+        raise StoreError(f"{path} cannot be read as a table: a row has too few cells")
+    return table
+
+
+def sha256(raw: bytes) -> str:
+    """A checksum as sidecars have it."""
+    return hashlib.sha256(raw).hexdigest()
+
+
+def sidecar_text(record: dict[str, Any], texts: dict[str, str]) -> str:
+    """A sidecar: what is to be known about some files, and their checksums."""
+    files = {name: sha256(text.encode()) for name, text in texts.items()}
+    return json.dumps({**record, "files": files}, indent=1, ensure_ascii=False) + "\n"
+
+
+# Experiments
+
+
+def file_names(name: str) -> tuple[str, str]:
+    """An experiment's two tables."""
+    return f"{name}.runs.csv", f"{name}.curves.csv"
+
+
+def consolidate(experiment: Plan, store: Store, folder: str | Path) -> list[Path]:
+    """Write an experiment's finished runs as text into a folder; returns the files."""
+    specs = experiment.runs()
     results = [store.load(spec) for spec in specs]
     missing = results.count(None)
     if missing:
@@ -219,29 +96,33 @@ def consolidate(experiment: Experiment | Coverage, store: Store, folder: str | P
             f"go on with: heavybandit sweep {experiment.name}"
         )
     done = [result for result in results if result is not None]
-    runs = _csv(form.columns, (form.row(i, specs[i], done[i]) for i in range(len(specs))))
-    curves = _csv(
-        form.curve_columns,
-        (
-            row
-            for i in range(len(specs))
-            if _has_curve(experiment, specs[i])
-            for row in form.curve_rows(i, done[i])
+    numbered = list(enumerate(specs))
+    runs, curves = file_names(experiment.name)
+    texts = {
+        runs: csv_text(specs[0].columns, (spec.row(i, done[i]) for i, spec in numbered)),
+        curves: csv_text(
+            specs[0].curve_columns,
+            (
+                row
+                for i, spec in numbered
+                if experiment.has_curve(spec)
+                for row in spec.curve_rows(i, done[i])
+            ),
         ),
-    )
-    texts = {f"{experiment.name}.runs.csv": runs, f"{experiment.name}.curves.csv": curves}
-    texts[f"{experiment.name}.json"] = provenance(experiment, texts, _versions(specs, store))
+    }
+    about = {
+        "experiment": experiment.as_json(),
+        "experiment_sha256": digest(experiment.as_json()),
+        "made_with": _versions(specs, store),
+    }
+    texts[f"{experiment.name}.json"] = sidecar_text(about, texts)
     target = Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
         sweep_up(target)
-        for name, text in texts.items():
-            path = target / name
-            if not path.exists() or path.read_bytes() != text.encode():
-                write_whole(path, text, target)
+        return [write_if_new(target / name, text) for name, text in texts.items()]
     except OSError as error:
         raise StoreError(f"cannot write results into {target}: {error.strerror}") from error
-    return [target / name for name in texts]
 
 
 def _versions(specs: Sequence[Spec], store: Store) -> dict[str, Any]:
@@ -256,68 +137,14 @@ def _versions(specs: Sequence[Spec], store: Store) -> dict[str, Any]:
     return versions
 
 
-def provenance(
-    experiment: Experiment | Coverage, texts: dict[str, str], computed_with: dict[str, Any]
-) -> str:
-    """The sidecar: what was asked, what computed it, and what came out, by checksum."""
-    return (
-        json.dumps(
-            {
-                "experiment": experiment.as_json(),
-                "experiment_sha256": digest(experiment.as_json()),
-                "made_with": computed_with,
-                "files": {name: _sha256(text.encode()) for name, text in texts.items()},
-            },
-            indent=1,
-        )
-        + "\n"
-    )
-
-
-def _sha256(raw: bytes) -> str:
-    return hashlib.sha256(raw).hexdigest()
-
-
-@dataclass(frozen=True)
-class Check:
-    """What a verification found: how much was looked at, and everything that differs."""
-
-    runs: int
-    plays: int
-    differences: list[str]
-
-
 def consolidated(folder: str | Path) -> list[str]:
     """The names of the experiments whose results are in a folder."""
     found = {
         path.name.removesuffix(ending)
-        for ending in (".runs.csv", ".curves.csv")
+        for ending in file_names("")
         for path in Path(folder).glob(f"*{ending}")
     }
     return sorted(found)
-
-
-def load(name: str, folder: str | Path) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
-    """The rows of an experiment's runs and curves, as text."""
-    rows: list[list[dict[str, str]]] = []
-    for kind in ("runs", "curves"):
-        path = Path(folder) / f"{name}.{kind}.csv"
-        try:
-            with path.open(newline="", encoding="utf-8") as file:
-                rows.append(list(csv.DictReader(file)))
-        except FileNotFoundError:
-            raise StoreError(
-                f"there is no {path}; make it with: heavybandit sweep {name}"
-            ) from None
-    return rows[0], rows[1]
-
-
-def ensure(name: str, folder: str | Path, store: str | Path = "build/store") -> None:
-    """Do what is missing of an experiment, if its results are not in a folder or are not whole."""
-    if check_files(name, folder):
-        experiment, kept = by_name(name), Store(store)
-        sweep(experiment, kept, workers=os.cpu_count() or 1)
-        consolidate(experiment, kept, folder)
 
 
 def check_files(name: str, folder: str | Path) -> list[str]:
@@ -325,7 +152,7 @@ def check_files(name: str, folder: str | Path) -> list[str]:
     folder = Path(folder)
     sidecar = folder / f"{name}.json"
     try:
-        record = json.loads(sidecar.read_text())
+        record = json.loads(sidecar.read_text(encoding="utf-8"))
         files, asked = record["files"], record["experiment_sha256"]
         if not isinstance(files, dict):
             raise TypeError
@@ -339,108 +166,89 @@ def check_files(name: str, folder: str | Path) -> list[str]:
             f"{sidecar} was made from another description of {name}; "
             f"renew it with: heavybandit sweep {name}"
         )
-    for file in (f"{name}.runs.csv", f"{name}.curves.csv"):
+    for file in file_names(name):
         path = folder / file
-        checksum = files.get(file)
         if not path.exists():
             problems.append(f"{path} is missing")
-        elif _sha256(path.read_bytes()) != checksum:
+        elif sha256(path.read_bytes()) != files.get(file):
             problems.append(f"{path} was changed after it was made (its checksum does not match)")
     return problems
 
 
-def verify(folder: str | Path, *, seed: int, plays: float, names: list[str] | None = None) -> Check:
-    """Simulate a random sample of the consolidated runs again and compare, digit by digit.
+def read(name: str, folder: str | Path) -> DataFrame:
+    """An experiment's runs, row i that of `experiment.runs()[i]`, its settings as columns.
 
-    The sample is one run of every experiment, and as many more as `plays` plays allow, drawn
-    without replacement.
+    Counts and numbers are numbers, and what is by stage or by arm is a tuple of them. A setting
+    that a run was not given is missing (NaN). A file is read once, until it changes.
     """
-    differences: list[str] = []
-    candidates: list[tuple[str, int, Spec]] = []
-    tables: dict[str, tuple[dict[str, list[str]], dict[str, list[list[str]]]]] = {}
-    for name in names or consolidated(folder):
-        problems = check_files(name, folder) or _what_is_odd(name, folder)
-        differences += problems
-        if not problems:
-            tables[name] = _tables(name, folder)
-            candidates += [(name, i, spec) for i, spec in enumerate(EXPERIMENTS[name].runs())]
-    spent = extra = 0
-    looked_at: Counter[str] = Counter()
-    for choice in np.random.default_rng(seed).permutation(len(candidates)):
-        name, index, spec = candidates[choice]
-        if looked_at[name]:
-            if extra + spec.plays > plays:
-                continue
-            extra += spec.plays
-        result = run_group([spec])[0]
-        rows, curves = tables[name]
-        form = form_of(EXPERIMENTS[name])
-        who = f"{name}: run {index}, {spec.text()}"
-        if rows.get(str(index)) != form.row(index, spec, result):
-            differences.append(f"{who}: its row comes out differently")
-        wanted = form.curve_rows(index, result) if _has_curve(EXPERIMENTS[name], spec) else []
-        if curves.get(str(index), []) != wanted:
-            differences.append(f"{who}: its curve comes out differently")
-        spent += spec.plays
-        looked_at[name] += 1
-    return Check(looked_at.total(), spent, differences)
+    return _read(name, *_current(folder, file_names(name)[0], name))
 
 
-def _what_is_odd(name: str, folder: str | Path) -> list[str]:
-    """What is wrong with the tables' form: other columns, or other runs than the experiment's."""
-    experiment = EXPERIMENTS[name]
-    form = form_of(experiment)
-    specs: Sequence[Spec] = experiment.runs()
-    curves = [i for i, spec in enumerate(specs) if _has_curve(experiment, spec)]
-    found = []
-    for kind, columns, runs in (
-        ("runs", form.columns, list(range(len(specs)))),
-        ("curves", form.curve_columns, curves),
-    ):
-        path = Path(folder) / f"{name}.{kind}.csv"
+def read_curves(name: str, folder: str | Path) -> DataFrame:
+    """An experiment's curves; the column `run` says which of `experiment.runs()` each row is of."""
+    return _read_curves(*_current(folder, file_names(name)[1], name))
+
+
+def _current(folder: str | Path, file: str, name: str) -> tuple[Path, int, int]:
+    """A file, and when it was last changed and how large it is."""
+    path = Path(folder).resolve() / file
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        raise StoreError(
+            f"there is no {Path(folder) / file}; make it with: heavybandit sweep {name}"
+        ) from None
+    return path, found.st_mtime_ns, found.st_size
+
+
+@functools.lru_cache(maxsize=128)
+def _read(name: str, path: Path, changed: int, size: int) -> DataFrame:  # noqa: ARG001
+    from pandas import DataFrame
+
+    text, specs = read_csv(path), by_name(name).runs()
+    if tuple(text.columns) != specs[0].columns or len(text) != len(specs):
+        raise StoreError(f"{path} has other columns or other runs than {name} has")
+    settings = DataFrame([spec.settings() for spec in specs])
+    counted = [c for c in text.columns if c not in settings.columns and "settings" not in c]
+    return settings.assign(**{c: [_value(cell) for cell in text[c]] for c in counted})
+
+
+@functools.lru_cache(maxsize=128)
+def _read_curves(path: Path, changed: int, size: int) -> DataFrame:  # noqa: ARG001
+    text = read_csv(path)
+    return text.assign(**{c: [_value(cell) for cell in text[c]] for c in text.columns})
+
+
+def _value(cell: str) -> Any:
+    """A number, several of them as a tuple, or text; "-" and nothing are NaN."""
+    if " " in cell:
+        return tuple(_value(part) for part in cell.split())
+    for kind in (int, float):
         try:
-            with path.open(newline="", encoding="utf-8") as file:
-                header, *rows = csv.reader(file)
-            numbers = [row[0] for row in rows]
-        except (ValueError, IndexError, csv.Error):
-            found.append(f"{path} cannot be read as a table")
-            continue
-        if kind == "curves":
-            numbers = list(dict.fromkeys(numbers))
-        if tuple(header) != columns or numbers != [str(i) for i in runs]:
-            found.append(f"{path} has other columns or other runs than {name} has")
-    return found
-
-
-def _tables(
-    name: str, folder: str | Path
-) -> tuple[dict[str, list[str]], dict[str, list[list[str]]]]:
-    runs, curves = load(name, folder)
-    by_run: dict[str, list[list[str]]] = {}
-    for row in curves:
-        by_run.setdefault(row["run"], []).append(list(row.values()))
-    return {row["run"]: list(row.values()) for row in runs}, by_run
+            return kind(cell)
+        except ValueError:
+            pass
+    return float("nan") if cell in ("", "-") else cell
 
 
 def differences(made: str | Path, committed: str | Path) -> list[str]:
-    """Which result files and ledgers of two folders differ; versions in sidecars are not compared.
+    """Which result files of two folders differ; versions in sidecars are not compared.
 
-    The ledger, the map and the leaderboard count only if both folders have them: notebooks make
-    these, not sweeps.
+    What notebooks write counts only if both folders have it: sweeps do not make that.
     """
     found = []
     ours, theirs = Path(made), Path(committed)
-    for name in ("claims.json", "map.csv", "leaderboard.csv"):
+    for name in FROM_NOTEBOOKS:
         both = [folder / name for folder in (ours, theirs)]
         if all(path.exists() for path in both) and both[0].read_bytes() != both[1].read_bytes():
             found.append(f"{name} differs")
     for name in sorted(set(consolidated(ours)) | set(consolidated(theirs))):
-        for kind in ("runs.csv", "curves.csv"):
-            a, b = ours / f"{name}.{kind}", theirs / f"{name}.{kind}"
+        for file in file_names(name):
+            a, b = ours / file, theirs / file
             if not a.exists():
-                found.append(f"{a.name} was not made again")
+                found.append(f"{file} was not made again")
             elif not b.exists():
-                found.append(f"{b.name} is new")
+                found.append(f"{file} is new")
             elif a.read_bytes() != b.read_bytes():
-                found.append(f"{a.name} differs")
+                found.append(f"{file} differs")
     return found

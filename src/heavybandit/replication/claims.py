@@ -15,9 +15,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from scipy.stats import beta
-
-from ..pipeline.store import write_whole
+from ..pipeline.tables import write_if_new
+from .statistics import NO, YES, limits, surely
 
 HOLDS = "holds"
 SILENT = "holds, but says nothing at this scale"
@@ -32,68 +31,81 @@ STATEMENTS = {
         "Section 3.1, Example 1",
         "Of two estimates each can be the better one for an arm",
         "paper.lower_median",
+        "replication/test_claims.py::test_an_inequality_holds_up_to_rounding_and_not_beyond",
     ),
     "lemma-1": (
         "Section 5.1, Lemma 1",
         "A weighted sum of centred noise exceeds χ with probability at most 2s + s²",
         "theory.lemma1",
+        "replication/test_intervals.py::test_the_extremal_tail_is_a_sum_over_all_outcomes",
     ),
     "lemma-2": (
         "Section 5.1, Lemma 2",
         "The noise moves a single estimate by more than αc with probability at most ¼",
         "theory.lemma2_threshold",
+        "replication/test_claims.py::test_a_probability_holds_fails_or_stays_open",
     ),
     "lemma-3": (
         "Section 5.2, Lemma 3",
         "The sum of c over a stage's n rounds is at most 5√(d n ln n)",
         "theory.lemma3",
+        "test_simulate.py::test_an_audit_counts_by_stage_what_the_paper_holds",
     ),
     "lemma-4": (
         "Section 5.2, Lemma 4",
         "Given a stage's contexts, its payoffs are independent",
         "replication.theorem_1.biases",
+        "replication/test_theorem_1.py::test_the_biases_of_many_seeds_are_those_of_each_run",
     ),
     "lemma-5": (
         "Section 5.2, Lemma 5",
         "With probability 1 − δS, in every round and stage all intervals hold, the best arm "
         "survives, and what survives is within 2^{3−s} of it",
         "replication.regrets.audit",
+        "test_simulate.py::test_an_audit_counts_by_stage_what_the_paper_holds",
     ),
     "lemma-6": (
         "Section 5.2, Lemma 6",
         "A stage s of n rounds has n ≤ 5·2^s(1 + α)√(d n ln n)",
         "theory.lemma6",
+        "test_simulate.py::test_an_audit_counts_by_stage_what_the_paper_holds",
     ),
     "lemma-7": (
         "Section 5.5, Lemma 7",
         "With the good one of K arms drawn at random every algorithm's expected regret, printed "
         "with a probability in place of a mean, is at least T^{1/(1+ε)}K^{ε/(1+ε)}/8",
         "theory.lemma7",
+        "test_theory.py::test_lemma_7_follows_from_lemma_8",
     ),
     "lemma-8": (
         "Section 5.6, Lemma 8",
         "Making arm a the good one changes the mean of any f of the payoffs by no more than stated",
         "theory.lemma8",
+        "replication/test_theorem_3.py::test_lemma_8_holds_for_every_algorithm_every_arm_and_every_f",
     ),
     "prop-1": (
         "Section 3.1, Proposition 1",
         "BMM's interval covers all arms with probability at least 1 − δ/T",
         "paper.bmm",
+        "replication/test_coverage.py::test_repetitions_count_what_a_literal_recount_does",
     ),
     "prop-2": (
         "Section 3.1, Proposition 2",
         "BTC's interval covers all arms with probability at least 1 − δ/T",
         "paper.btc",
+        "replication/test_coverage.py::test_repetitions_count_what_a_literal_recount_does",
     ),
     "thm-1": (
         "Section 3.2, Theorem 1",
         "SupBMM's regret is at most the bound printed",
         "theory.theorem1",
+        "test_theory.py::test_theorem_1_covers_what_its_proof_derives",
     ),
     "thm-2": (
         "Section 3.2, Theorem 2",
         "SupBTC's regret is at most the bound printed",
         "theory.theorem2",
+        "test_theory.py::test_theorem_2_is_the_last_line_of_its_proof",
     ),
     "thm-3": (
         "Section 4, Theorem 3",
@@ -101,59 +113,70 @@ STATEMENTS = {
         "γ = (K/(T+2K))^{1/(1+ε)}, and moments of at most 2, that costs it at least "
         "(d−1)^{ε/(1+ε)}T^{1/(1+ε)}/32 in expectation",
         "theory.theorem3",
+        "test_theory.py::test_the_repaired_horizon_is_long_enough_for_any_size",
     ),
     "stages-suffice": (
         "Section 3.2, Algorithm 3",
         "An arm is found within S = ⌊ln T⌋ stages",
         "paper.SupBTC",
+        "engine/test_twins.py::test_masters_agree_where_the_stages_run_out",
     ),
     "remark-tighter": (
         "Section 3.1, remark after Proposition 1",
         "For ε = 1 BMM's intervals are tighter than Chu et al.'s, whose α is O(√ln(TK))",
         "theory.linucb_alpha",
+        "replication/test_claims.py::test_an_inequality_holds_up_to_rounding_and_not_beyond",
     ),
     "remark-storage": (
         "Section 3.1, remark after Proposition 2",
         "BTC only needs to store historical payoffs",
         "engine.truncation.btc_learn",
+        "engine/test_twins.py::test_plain_policies_agree",
     ),
     "remark-moments": (
         "Section 3.2, remark after Theorem 1",
         "Lower central moments are bounded by powers of higher ones, so the bound for ε = 1 holds "
         "for all higher moments too",
         "noise.Additive.moment_about",
+        "test_noise.py::test_norms_rise_with_the_order",
     ),
     "sec6-moments": (
         "Section 6",
         "The bounds on the moments of the two noises",
         "noise.Additive.moment_about",
+        "test_noise.py::test_section_6_has_the_moments_of_its_noises",
     ),
     "sec6-outperform-t": (
         "Section 6",
         "With Student's t noise the two algorithms outperform the rest",
         "instances.section6",
+        "replication/test_claims.py::test_an_order_needs_one_horizon_and_learning_at_that_same_horizon",
     ),
     "sec6-outperform-pareto": (
         "Section 6",
         "With Pareto noise the two algorithms outperform the rest",
         "instances.section6",
+        "replication/test_claims.py::test_an_order_needs_one_horizon_and_learning_at_that_same_horizon",
     ),
-    "sec6-supbmm-smallest": ("Section 6", "SupBMM has the smallest regret", "paper.SupBMM"),
+    "sec6-supbmm-smallest": (
+        "Section 6",
+        "SupBMM has the smallest regret",
+        "paper.SupBMM",
+        "replication/test_claims.py::test_an_order_needs_one_horizon_and_learning_at_that_same_horizon",
+    ),
     "abstract-matching": (
         "Abstract",
         "For ε = 1 the upper bound matches the lower one in d and T",
         "theory.theorem3",
+        "test_theory.py::test_the_lower_bound_lies_below_both_upper_bounds",
     ),
 }
-"""Every statement that gets an entry: where it is, what it says, and the function of the package
-that computes or transcribes it, in the order of the table.
+"""Every statement that gets an entry: where it is, what it says, the function of the package that
+computes or transcribes it, and the test of the rule or of the code that its verdict rests on.
 
-Lemmas are numbered as the paper compiles."""
+In the order of the table; lemmas are numbered as the paper compiles."""
 
 IDS = tuple(STATEMENTS)
-
-CONFIDENCE = 0.99
-"""Of every interval that a rule looks at, each side."""
 
 ROUNDING = 1e-9
 """By how much an inequality between computed numbers may be missed."""
@@ -179,17 +202,6 @@ class Claim:
             raise ValueError(f"id must be one of {', '.join(IDS)}; got {self.id!r}")
         if self.verdict not in VERDICTS:
             raise ValueError(f"verdict must be one of {'; '.join(VERDICTS)}; got {self.verdict!r}")
-
-
-def limits(hits: int, trials: int) -> tuple[float, float]:
-    """Clopper and Pearson's lower and upper limits on a probability, each at CONFIDENCE."""
-    if not 0 <= hits <= trials or trials < 1:
-        raise ValueError(
-            f"hits must be from 0 to trials, and trials at least 1; {hits} of {trials}"
-        )
-    low = float(beta.ppf(1 - CONFIDENCE, hits, trials - hits + 1)) if hits else 0.0
-    high = float(beta.ppf(CONFIDENCE, hits + 1, trials - hits)) if hits < trials else 1.0
-    return low, high
 
 
 def always_at_most(worst_ratio: float) -> str:
@@ -248,19 +260,6 @@ def means_are_zero(means: list[tuple[float, float]], contrast: tuple[float, floa
     return HOLDS if all(abs(mean) <= limit for mean, limit in means) else NOT_REPRODUCED
 
 
-YES, NO, UNCLEAR = "yes", "no", "?"
-
-
-def surely(differences: Sequence[tuple[float, float]]) -> str:
-    """Whether all differences, each a mean and how far it may be off, are below 0.
-
-    YES if each surely is, NO if one is surely above 0, else UNCLEAR.
-    """
-    if all(mean + off < 0 for mean, off in differences):
-        return YES
-    return NO if any(mean - off > 0 for mean, off in differences) else UNCLEAR
-
-
 def outperforms(
     horizons: Sequence[tuple[Sequence[tuple[float, float]], Sequence[tuple[float, float]]]],
 ) -> str:
@@ -298,12 +297,14 @@ def repaired(*, as_printed: bool, as_repaired: bool) -> str:
 
 
 def settle(
-    id: str, notebook: str, test: str, evidence: dict[str, Any], verdict: str, folder: str | Path
+    id: str, notebook: str, evidence: dict[str, Any], verdict: str, out: str | Path
 ) -> Claim:
-    """Enter what came of a statement, and return it."""
-    where, statement, _ = STATEMENTS.get(id, ("", "", ""))  # an unknown id is refused below
-    claim = Claim(id, where, statement, notebook, test, evidence, verdict)
-    record(claim, folder)
+    """Enter what came of a statement into the ledger of a folder of chapters, and return it."""
+    if id not in STATEMENTS:
+        raise ValueError(f"id must be one of {', '.join(IDS)}; got {id!r}")
+    where, statement, _, test = STATEMENTS[id]
+    claim = Claim(id, where, statement, notebook, f"tests/{test}", evidence, verdict)
+    record(claim, Path(out) / "data")
     return claim
 
 
@@ -318,12 +319,12 @@ def read(folder: str | Path) -> list[Claim]:
 def record(claim: Claim, folder: str | Path) -> None:
     """Enter a claim, in place of an earlier one of the same id; the same ledger, the same bytes."""
     path = Path(folder) / "claims.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
     with _alone(path.parent):
         entries = {entry.id: entry for entry in read(folder)} | {claim.id: claim}
         ordered = [asdict(entries[key]) for key in IDS if key in entries]
         text = json.dumps(ordered, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            write_whole(path, text, path.parent)
+        write_if_new(path, text)
 
 
 @contextlib.contextmanager

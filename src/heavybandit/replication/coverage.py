@@ -8,15 +8,18 @@ Errors are counted in units of c = √(xᵀA⁻¹x), so that the propositions re
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from .. import instances, paper, theory
 from ..noise import Noise
+from ..pipeline.recipes import NOISES, Recipe, digest, spelled_out
+from ..pipeline.spec import Plan, Report, Spec, number
 from ..policy import CONTEXT_STREAM, NOISE_STREAM, TIE, Floats, one_of, stream, whole
 
 COUNTING = 2
@@ -129,18 +132,28 @@ def widths(design: Design, estimator: str, v: float, eps: float, T: int, delta: 
     return Widths(exact, tenth, chu, scaled)
 
 
+@dataclass(frozen=True)
+class Trial:
+    """What is drawn again and again: a design, its noise, and the interval that is asked for."""
+
+    design: Design
+    noise: Noise
+    estimator: str  # one of ESTIMATORS
+    eps: float  # ε
+    horizon: int  # T
+    delta: float  # δ
+    plays: int  # plays a round
+
+    def __post_init__(self) -> None:
+        one_of("estimator", self.estimator, ESTIMATORS)
+
+
 def repeat(
-    design: Design,
-    noise: Noise,
-    estimator: str,
-    eps: float,
-    horizon: int,
-    delta: float,
-    plays: int,
+    trial: Trial,
     reps: int,
     seed: int,
     salt: int | None = None,
-    report: Callable[[int], None] = lambda _: None,
+    report: Report | None = None,
 ) -> dict[str, Any]:
     """Draw the payoffs of a history `reps` times and count how far off the estimates are.
 
@@ -159,12 +172,12 @@ def repeat(
     single     histogram of |noise|/c of single estimates of the first arm
     ridge      histogram of the largest |error|/c of ridge regression
     """
-    one_of("estimator", estimator, ESTIMATORS)
+    design, noise, eps, plays = trial.design, trial.noise, trial.eps, trial.plays
     V, X = design.V, design.X
     n, K = len(V), len(X)
-    one_each = estimator == "BTC"
+    one_each = trial.estimator == "BTC"
     v = (design.raw_moment if one_each else design.central_moment)(noise, eps)
-    factor = widths(design, estimator, v, eps, horizon, delta)
+    factor = widths(design, trial.estimator, v, eps, trial.horizon, trial.delta)
     means, truth = design.means, X @ design.theta
     beta, c, pooled, c_pooled = design.beta(), design.c(), design.beta(plays), design.c(plays)
     ridge_bias = beta @ means - truth
@@ -189,7 +202,8 @@ def repeat(
         first[i] = singles[0]
         high += np.count_nonzero(singles > factor.alpha, axis=1)
         low += np.count_nonzero(singles < -factor.alpha, axis=1)
-        report(n * plays)
+        if report:
+            report(n * plays)
     largest, of_ridge = np.abs(off).max(axis=1), np.abs(ridge).max(axis=1)
     return {
         "v": v,
@@ -221,3 +235,197 @@ def histogram(values: Floats) -> list[tuple[int, int]]:
     logs = BINS * np.log10(np.maximum(values, 10.0 ** (FLOOR / BINS)))
     bins, counts = np.unique(np.ceil(logs - 1e-9).astype(int), return_counts=True)
     return list(zip(bins.tolist(), counts.tolist(), strict=True))
+
+
+COUNTED = ("misses", "noise", "tenth", "bounded", "scaled", "as_wide", "truncated")
+BY_ARM = ("high", "low")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A fixed design and a noise for Algorithm 1 or 2, and how sure it is to be."""
+
+    design: Recipe  # the history and the arms on offer
+    noise: Recipe
+    eps: float  # ε; v is the exact moment of that order
+    horizon: int  # T, which the confidence factor depends on
+    delta: float  # δ
+    plays: int = 0  # plays a round; 0 for as many as Proposition 1 prints (BMM) or one (BTC)
+
+
+@functools.cache
+def _design(design: Recipe) -> Design:
+    built: Design = design.build(DESIGNS)
+    return built
+
+
+@dataclass(frozen=True)
+class CoverageSpec(Spec):
+    """Repetitions of a case; see `repeat`."""
+
+    estimator: str  # BMM or BTC
+    case: Case
+    reps: int
+    seed: int
+
+    columns = (
+        *("run", "estimator", "design", "rounds", "arms", "law", "eps", "v", "horizon", "delta"),
+        *("plays", "alpha", "seed", "reps", *COUNTED, *BY_ARM),
+    )
+
+    def __post_init__(self) -> None:
+        one_of("estimator", self.estimator, ESTIMATORS)
+        whole("plays", self.case.plays, 0)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data, versions included."""
+        return {**self._case(), "reps": self.reps, "seed": self.seed}
+
+    def _case(self) -> dict[str, Any]:
+        return {
+            "estimator": self.estimator,
+            "design": spelled_out(self.case.design, DESIGNS),
+            "noise": spelled_out(self.case.noise, NOISES),
+            "eps": float(self.case.eps),
+            "horizon": self.case.horizon,
+            "delta": float(self.case.delta),
+            "plays": self.plays_a_round,
+            "counting": COUNTING,
+        }
+
+    @property
+    def salt(self) -> int:
+        """What gives each case a noise of its own."""
+        return int(digest(self._case())[:8], 16)
+
+    @classmethod
+    def run(cls, group: Sequence[Self], report: Report | None = None) -> list[dict[str, Any]]:
+        """Repeat each case."""
+        return [repeat(one.trial(), one.reps, one.seed, one.salt, report) for one in group]
+
+    def trial(self) -> Trial:
+        """The case with its design and noise built."""
+        case = self.case
+        return Trial(
+            self.make_design(),
+            self.make_noise(),
+            self.estimator,
+            case.eps,
+            case.horizon,
+            case.delta,
+            self.plays_a_round,
+        )
+
+    def settings(self) -> dict[str, Any]:
+        """The case, and who was asked."""
+        return {
+            "estimator": self.estimator,
+            "design": self.case.design,
+            "law": self.case.noise,
+            "eps": self.case.eps,
+            "horizon": self.case.horizon,
+            "delta": self.case.delta,
+            "plays": self.plays_a_round,
+            "seed": self.seed,
+            "reps": self.reps,
+        }
+
+    def row(self, index: int, result: dict[str, Any]) -> list[str]:
+        """A line of the table of runs; what is by arm is separated by spaces."""
+        design = self.make_design()
+        return [
+            str(index),
+            self.estimator,
+            self.case.design.text(),
+            str(len(design.V)),
+            str(len(design.X)),
+            self.case.noise.text(),
+            number(self.case.eps),
+            number(result["v"]),
+            str(self.case.horizon),
+            number(self.case.delta),
+            str(self.plays_a_round),
+            number(result["alpha"]),
+            str(self.seed),
+            str(self.reps),
+            *(str(result[name]) for name in COUNTED),
+            *(" ".join(str(x) for x in result[name]) for name in BY_ARM),
+        ]
+
+    @property
+    def curve_columns(self) -> tuple[str, ...]:
+        """Histograms stand in place of curves."""
+        return ("run", "kind", "bin", "count")
+
+    def curve_rows(self, index: int, result: dict[str, Any]) -> list[list[str]]:
+        """One line per bin that is not empty; bins as in `histogram`."""
+        return [
+            [str(index), kind, str(k), str(count)]
+            for kind, bins in sorted(result["histograms"].items())
+            for k, count in bins
+        ]
+
+    def make_design(self) -> Design:
+        """The history and the arms on offer."""
+        return _design(self.case.design)
+
+    def make_noise(self) -> Noise:
+        """The noise of the payoffs."""
+        built: Noise = self.case.noise.build(NOISES)
+        return built
+
+    @property
+    def plays_a_round(self) -> int:
+        """As the case says, or as the paper does."""
+        if self.case.plays:
+            return self.case.plays
+        if self.estimator == "BTC":
+            return 1
+        n_arms = len(self.make_design().X)
+        return theory.plays_per_round(self.case.horizon, n_arms, self.case.delta)
+
+    @property
+    def plays(self) -> int:
+        """All payoffs that are drawn."""
+        return self.reps * len(self.make_design().V) * self.plays_a_round
+
+    def text(self) -> str:
+        """The estimator, the design, the noise and the seed."""
+        return (
+            f"{self.estimator} on {self.case.design.text()} with {self.case.noise.text()}, "
+            f"eps {self.case.eps}, horizon {self.case.horizon}, seed {self.seed}"
+        )
+
+
+@dataclass(frozen=True)
+class Coverage(Plan):
+    """A named set of cases for one of the basic algorithms, each repeated reps × seeds times."""
+
+    name: str
+    what: str
+    estimator: str
+    cases: tuple[Case, ...]
+    reps: int  # repetitions a seed
+    seeds: int
+    first_seed: int = 0
+
+    @property
+    def curve_seeds(self) -> int:  # type: ignore[override]
+        """Histograms go into data/ for all seeds."""
+        return self.seeds
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data, for provenance."""
+        firsts = [CoverageSpec(self.estimator, case, self.reps, 0).as_json() for case in self.cases]
+        return {
+            "name": self.name,
+            "cases": [{k: v for k, v in first.items() if k != "seed"} for first in firsts],
+            "seeds": self.seeds,
+            "first_seed": self.first_seed,
+        }
+
+    def groups(self) -> Iterator[list[CoverageSpec]]:
+        """The runs, each on its own."""
+        for case in self.cases:
+            for seed in range(self.first_seed, self.first_seed + self.seeds):
+                yield [CoverageSpec(self.estimator, case, self.reps, seed)]

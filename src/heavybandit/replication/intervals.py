@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.stats import binom
 
-from ..engine.state import Ints
-from ..pipeline import tables as results
+from ..pipeline import tables
+from ..pipeline.spec import by_name
 from ..policy import Floats
-from . import claims
-from .coverage import BINS
+from .coverage import BINS, BY_ARM, COUNTED, Case, CoverageSpec
+from .regrets import Ints
+from .statistics import limits
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 DESIGN_LABELS = {
     "section6(rounds=200)": "Section 6",
@@ -102,12 +105,14 @@ class Covered:
         A median errs only if half of the r independent estimates err to the same side. How often
         one does was counted; the binomial tail and the union over arms and sides are exact.
         """
-        side = claims.limits(*self.worst_side())[1]
+        side = limits(*self.worst_side())[1]
         return min(1.0, 2 * self.arms * median_errs(side, self.plays))
 
 
 def median_errs(bad: float, plays: int) -> float:
     """The probability that at least half of `plays` independent estimates are bad."""
+    from scipy.stats import binom
+
     return float(binom.sf((plays + 1) // 2 - 1, plays, bad))
 
 
@@ -128,6 +133,8 @@ def bad_enough(plays: int, failure: float) -> float:
     most = median_errs(0.5, plays)
     if not 0 < failure <= most:
         raise ValueError(f"failure is {failure}, but must be in (0, {most:.3g}] for {plays} plays")
+    from scipy.optimize import brentq
+
     return float(brentq(lambda bad: median_errs(bad, plays) - failure, 0.0, 0.5, xtol=1e-12))
 
 
@@ -142,41 +149,38 @@ def extremal_tail(n: int, probability: float, strikes: int) -> float:
 
 def cases(name: str, folder: str | Path) -> list[Covered]:
     """The cases of a coverage experiment in `data/`, in order."""
-    rows, histogram_rows = results.load(name, folder)
-    by_run: dict[str, list[dict[str, str]]] = {}
-    for line in histogram_rows:
-        by_run.setdefault(line["run"], []).append(line)
-    together: dict[tuple[str, ...], list[dict[str, str]]] = {}
-    for row in rows:
-        key = tuple(row[k] for k in ("design", "law", "eps", "horizon", "delta", "plays"))
-        together.setdefault(key, []).append(row)
-    return [_covered(same, by_run) for same in together.values()]
+    table, bins = tables.read(name, folder), tables.read_curves(name, folder)
+    together: dict[Case, list[int]] = {}
+    for i, spec in enumerate(by_name(name).runs()):
+        if isinstance(spec, CoverageSpec):
+            together.setdefault(spec.case, []).append(i)
+    return [
+        _covered(case, table.iloc[same], bins[bins["run"].isin(same)])
+        for case, same in together.items()
+    ]
 
 
-def _covered(rows: list[dict[str, str]], by_run: dict[str, list[dict[str, str]]]) -> Covered:
-    first = rows[0]
+def _covered(case: Case, rows: DataFrame, bins: DataFrame) -> Covered:
+    """Row i of the table belongs to run i; the repetitions of all seeds are added up."""
+    first = rows.iloc[0]
     histograms: dict[str, dict[int, int]] = {}
-    for row in rows:
-        for line in by_run[row["run"]]:
-            bins = histograms.setdefault(line["kind"], {})
-            bins[int(line["bin"])] = bins.get(int(line["bin"]), 0) + int(line["count"])
-    by_arm = {
-        side: np.sum([[int(x) for x in row[side].split()] for row in rows], axis=0)
-        for side in results.BY_ARM
-    }
+    for line in bins.itertuples():
+        kept = histograms.setdefault(line.kind, {})
+        kept[line.bin] = kept.get(line.bin, 0) + line.count
+    by_arm = {side: np.sum([np.atleast_1d(cell) for cell in rows[side]], axis=0) for side in BY_ARM}
     return Covered(
-        design=DESIGN_LABELS[first["design"]],
-        law=LAW_LABELS[first["law"].split("(")[0]],
-        eps=float(first["eps"]),
+        design=DESIGN_LABELS[case.design.text()],
+        law=LAW_LABELS[case.noise.name],
+        eps=case.eps,
         v=float(first["v"]),
         rounds=int(first["rounds"]),
         arms=int(first["arms"]),
-        horizon=int(first["horizon"]),
-        delta=float(first["delta"]),
+        horizon=case.horizon,
+        delta=case.delta,
         plays=int(first["plays"]),
         alpha=float(first["alpha"]),
-        reps=sum(int(row["reps"]) for row in rows),
-        counts={name: sum(int(row[name]) for row in rows) for name in results.COVERED},
+        reps=int(rows["reps"].sum()),
+        counts={name: int(rows[name].sum()) for name in COUNTED},
         histograms=histograms,
         **by_arm,
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..pipeline.store import write_whole
+from ..pipeline.tables import write_if_new
 from .claims import STATEMENTS, Claim
 
 PACKAGE = __name__.partition(".")[0]
@@ -108,6 +108,4 @@ def with_table(text: str, entries: Sequence[Claim], file: str = "README.md") -> 
 def write_readme(path: Path, entries: Sequence[Claim]) -> None:
     """Renew the table in a file, which is replaced as a whole or not at all."""
     text = path.read_text(encoding="utf-8")
-    renewed = with_table(text, entries, path.name)
-    if renewed != text:
-        write_whole(path, renewed, path.parent)
+    write_if_new(path, with_table(text, entries, path.name))

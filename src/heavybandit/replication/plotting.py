@@ -162,11 +162,11 @@ def rule(axes: Axes, x: float, text: str) -> None:
     )
 
 
-def show(figure: Figure, name: str, alt: str, folder: str | Path) -> None:
-    """Write a notebook's figure as PNG and SVG and show it, with words for who cannot see it."""
+def show(figure: Figure, name: str, alt: str, out: str | Path) -> None:
+    """Write a figure as PNG and SVG into a folder of chapters and show it, with words beside it."""
     from IPython.display import Image, display
 
-    target = Path(folder)
+    target = Path(out) / "figures"
     target.mkdir(parents=True, exist_ok=True)
     for suffix in (".png", ".svg"):
         save(figure, target / f"{name}{suffix}")

@@ -1,4 +1,4 @@
-"""Exact moments of truncated payoffs: what Proposition 2's proof bounds by v·h and v·h².
+"""Notebook 02, Proposition 2: Algorithm 2 on fixed histories, and exact truncated moments.
 
 BTC keeps a term Z = β·r if |Z| ≤ h and puts 0 in its place otherwise. The proof bounds the bias
 |Σ(E Z_i 1 − E Z_i)| by v·h and the variance by Σ E Z_i² 1 ≤ v·h². Both sides are computed here
@@ -14,8 +14,25 @@ import numpy as np
 from scipy.special import gamma, stdtr
 
 from ..noise import Extremal, Lottery, Noise, Pareto, StudentT, SymmetricPareto, TwoPointPayoff
+from ..pipeline.recipes import recipe
 from ..policy import TIE, Floats
-from .coverage import Design
+from .coverage import Case, Coverage, Design
+from .proposition_1 import FIXED_CASES
+
+RARE_AND_LARGE = Case(
+    recipe("same", rounds=2_500), recipe("TwoPointPayoff", gamma=1 / 50.5), 1.0, 10_000, 0.01
+)
+"""A payoff that is 50.5 or nothing: each is just large enough to be truncated."""
+
+PROP2 = Coverage(
+    name="prop2",
+    what="Proposition 2: Algorithm 2 on fixed histories, noise drawn again and again",
+    estimator="BTC",
+    cases=(*FIXED_CASES, RARE_AND_LARGE),
+    reps=2_000,
+    seeds=5,
+)
+EXPERIMENTS = (PROP2,)
 
 Partial = Callable[[int, Floats, Floats], Floats]
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
+from numpy.typing import NDArray
 
 from .. import theory
-from ..engine.state import Ints
-from ..pipeline import tables as results
+from ..pipeline import tables
+from ..pipeline.spec import RunSpec, by_name
 from ..policy import Floats
-from .claims import CONFIDENCE
+from .statistics import CONFIDENCE, mean_limit
+
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -22,14 +25,15 @@ class Runs:
     """The runs of one policy in one world at one horizon, a seed each."""
 
     world: str
-    where: dict[str, str]  # the world's settings
+    where: dict[str, Any]  # the world's settings
     policy: str
-    settings: dict[str, str]  # the policy's
+    settings: dict[str, Any]  # the policy's
     horizon: int
     plays: int  # made; at most the horizon
     regrets: Floats  # (seeds,)
     explored: Ints  # (seeds, stages) rounds that each stage explored
     exploited: Ints  # (seeds,) rounds that explored no stage
+    entering: Floats  # (seeds, stages) the mean number of arms that entered each stage
     truncated: Ints  # (seeds,) terms of estimates (CRT: payoffs) that were dropped
     missed: Ints  # (seeds,) intervals that missed the mean, of those that were formed
     index: tuple[int, ...]  # which runs of the experiment they are
@@ -66,55 +70,56 @@ def runs(name: str, folder: str | Path, **wanted: object) -> list[Runs]:
 
     wanted   only those with these members: policy="SupBMM", eps=0.5
     """
-    together: dict[tuple[str, ...], list[dict[str, str]]] = {}
-    for row in results.load(name, folder)[0]:
-        key = tuple(row[k] for k in ("world", "world_settings", "policy", "settings", "horizon"))
-        together.setdefault(key, []).append(row)
-    found = [_runs(same) for same in together.values()]
+    table = tables.read(name, folder)
+    columns = {c: table[c].to_numpy() for c in COLUMNS}
+    together: dict[tuple[object, ...], list[int]] = {}
+    specs = [spec for spec in by_name(name).runs() if isinstance(spec, RunSpec)]
+    for i, spec in enumerate(specs):
+        together.setdefault((spec.world, spec.policy, spec.horizon), []).append(i)
+    found = [
+        _runs(specs[same[0]], same, {c: cells[same] for c, cells in columns.items()})
+        for same in together.values()
+    ]
     return [one for one in found if all(getattr(one, k) == v for k, v in wanted.items())]
 
 
-def _runs(rows: list[dict[str, str]]) -> Runs:
-    first = rows[0]
+COLUMNS = (
+    *("plays", "regret", "explored", "exploited", "arms_entering", "truncated"),
+    *("intervals_missed", "seed"),
+)
+
+
+def _runs(first: RunSpec, index: list[int], cells: dict[str, Any]) -> Runs:
+    """Row i of the table belongs to run i: the settings are the run's, the counts the row's."""
     return Runs(
-        world=first["world"],
-        where=_settings(first["world_settings"]),
-        policy=first["policy"],
-        settings=_settings(first["settings"]),
-        horizon=int(first["horizon"]),
-        plays=int(first["plays"]),
-        regrets=np.array([float(row["regret"]) for row in rows]),
-        explored=np.array([[int(x) for x in row["explored"].split()] for row in rows]),
-        exploited=np.array([sum(map(int, row["exploited"].split())) for row in rows]),
-        truncated=np.array([int(row["truncated"]) for row in rows]),
-        missed=np.array([int(row["intervals_missed"]) for row in rows]),
-        index=tuple(int(row["run"]) for row in rows),
-        seeds=tuple(int(row["seed"]) for row in rows),
+        world=first.world.name,
+        where=dict(first.world.params),
+        policy=first.policy.name,
+        settings=dict(first.policy.params),
+        horizon=first.horizon,
+        plays=int(cells["plays"][0]),
+        regrets=cells["regret"].astype(np.float64),
+        explored=_matrix(cells["explored"]),
+        exploited=_matrix(cells["exploited"]).sum(axis=1),
+        entering=_matrix(cells["arms_entering"]),
+        truncated=cells["truncated"].astype(np.int64),
+        missed=cells["intervals_missed"].astype(np.int64),
+        index=tuple(index),
+        seeds=tuple(cells["seed"].tolist()),
     )
 
 
-def _settings(text: str) -> dict[str, str]:
-    """Settings as they stand in tables; those of a noise within a world stay one text."""
-    found: dict[str, str] = {}
-    depth, start = 0, 0
-    for i, letter in enumerate(text + " "):
-        depth += (letter == "(") - (letter == ")")
-        if letter == " " and depth == 0:
-            name, _, value = text[start:i].partition("=")
-            if name:
-                found[name] = value
-            start = i + 1
-    return found
+def _matrix(cells: Iterable[Any]) -> Any:
+    """What each run has by stage, one row per run; a single stage is a number in the table."""
+    return np.array([cell if isinstance(cell, tuple) else (cell,) for cell in cells])
 
 
 def curves(one: Runs, name: str, folder: str | Path) -> tuple[Ints, Floats]:
     """The checkpoints of an experiment's runs, and the regret until each: (seeds, checkpoints)."""
-    points: dict[str, list[tuple[int, float]]] = {str(i): [] for i in one.index}
-    for row in results.load(name, folder)[1]:
-        if row["run"] in points:
-            points[row["run"]].append((int(row["plays"]), float(row["regret"])))
-    table = np.array([line for line in points.values() if line])
-    return table[0, :, 0].astype(np.int64), table[:, :, 1]
+    table = tables.read_curves(name, folder)
+    mine = table[table["run"].isin(one.index)]
+    regret = mine.pivot(index="run", columns="plays", values="regret")
+    return regret.columns.to_numpy(dtype=np.int64), regret.to_numpy(dtype=np.float64)
 
 
 def paired(one: Runs, other: Runs, confidence: float = CONFIDENCE) -> tuple[float, float]:
@@ -129,11 +134,6 @@ def paired(one: Runs, other: Runs, confidence: float = CONFIDENCE) -> tuple[floa
         )
     gaps = one.regrets / one.plays - other.regrets / other.plays
     return float(gaps.mean()), mean_limit(gaps, confidence)
-
-
-def stages(name: str, folder: str | Path) -> list[dict[str, float]]:
-    """The lines of an audited experiment: what each stage of each run counted."""
-    return [{k: float(v) for k, v in row.items()} for row in results.load(name, folder)[1]]
 
 
 @dataclass(frozen=True)
@@ -153,34 +153,25 @@ class Audit:
 
 def audit(name: str, folder: str | Path, alpha: Callable[[Runs], float]) -> Audit:
     """Hold an audited experiment against the lemmas; `alpha` gives Lemma 6's α for some runs."""
-    by_run = {i: one for one in runs(name, folder) for i in one.index}
-    violated = {
-        i
-        for one in runs(name, folder)
-        for i, missed in zip(one.index, one.missed, strict=True)
-        if missed
-    }
+    groups = runs(name, folder)
+    by_run = {i: one for one in groups for i in one.index}
+    lines = tables.read_curves(name, folder)  # one per stage that a run visited
+    bad = lines[(lines["best_lost"] > 0) | (lines["far_arms"] > 0)]
+    missed = {i for one in groups for i, n in zip(one.index, one.missed, strict=True) if n}
+    counted = lines.groupby("stage")[["visited", "best_lost", "far_arms"]].sum()
     ratios = []
-    counts = np.zeros((3, 64), dtype=np.int64)
-    for line in stages(name, folder):
-        one, n = by_run[int(line["run"])], line["explored"]
-        for i, what in enumerate(("visited", "best_lost", "far_arms")):
-            counts[i, int(line["stage"]) - 1] += int(line[what])
-        if line["best_lost"] or line["far_arms"]:
-            violated.add(int(line["run"]))
-        if n >= 2:
-            d = one.dim
-            most = theory.lemma6(int(line["stage"]), alpha(one), d, n)
-            ratios.append((line["sum_c"] / theory.lemma3(d, n), n / most))
+    for line in lines[lines["explored"] >= 2].itertuples():
+        one, n = by_run[line.run], float(line.explored)
+        most = theory.lemma6(line.stage, alpha(one), one.dim, n)
+        ratios.append((line.sum_c / theory.lemma3(one.dim, n), n / most))
     largest = np.max(ratios, axis=0)
-    visits, lost, far = counts[:, : int(np.flatnonzero(counts[0])[-1]) + 1]
     return Audit(
         runs=len(by_run),
-        violated=len(violated),
-        missed=sum(int(one.missed.sum()) for one in runs(name, folder)),
-        visits=visits,
-        lost=lost,
-        far=far,
+        violated=len(missed | set(bad["run"])),
+        missed=sum(int(one.missed.sum()) for one in groups),
+        visits=counted["visited"].to_numpy(),
+        lost=counted["best_lost"].to_numpy(),
+        far=counted["far_arms"].to_numpy(),
         stages=len(ratios),
         lemma3=float(largest[0]),
         lemma6=float(largest[1]),
@@ -211,11 +202,3 @@ def slope(points: list[Runs], x: list[float] | None = None) -> tuple[float, floa
     pseudo = n * middle - (n - 1) * np.polyfit(at, np.log(without), 1)[0]
     half = mean_limit(pseudo)
     return middle, middle - half, middle + half
-
-
-def mean_limit(values: Floats, confidence: float = CONFIDENCE) -> float:
-    """How far the mean of a sample may be off, at this confidence to each side, by Student's t."""
-    n = len(values)
-    if n < 2:
-        raise ValueError(f"values must be at least two; there are {n}")
-    return float(student.ppf(confidence, n - 1) * values.std(ddof=1) / math.sqrt(n))

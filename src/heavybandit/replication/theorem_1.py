@@ -1,21 +1,89 @@
-"""Lemma 4: given a stage's contexts, are its payoffs independent of them?
+"""Notebook 03, Theorem 1: SupBMM's regret, Lemmas 3, 5 and 6 along its runs, and Lemma 4.
 
-If they are, the noise of a stage's payoffs, weighed by anything that its contexts determine, has
-mean 0. `stage_bias` weighs it as the stage's own ridge estimate of θ*ᵀθ̂ does: where an algorithm
-goes on with an arm because it paid well by chance, and leaves it because it paid badly, that
-estimate ends up too low, as sample means in bandits do.
+Lemma 4 says that a stage's payoffs are independent given its contexts. If they are, their noise,
+weighed by anything that the contexts determine, has mean 0. `stage_bias` weighs it as the stage's
+own ridge estimate of θ*ᵀθ̂ does: where an algorithm goes on with an arm because it paid well by
+chance, and leaves it because it paid badly, that estimate ends up too low, as sample means in
+bandits do.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine import SupBTC
-from ..engine.state import N_SUSPECTS
+from ..pipeline.recipes import recipe
+from ..pipeline.spec import Experiment
 from ..policy import Floats, whole
-from ..simulate import simulate
+from .ingredients import (
+    BMM_EXACT,
+    BMM_HALF,
+    BTC_EXACT,
+    CONTROL_POLICIES,
+    LITTLE_PARETO,
+    LITTLE_T,
+    SECTION6_T,
+    audit_of,
+    small_world,
+)
+
+if TYPE_CHECKING:
+    from ..engine import SupBTC
+
+EXPERIMENTS = (
+    Experiment(
+        name="theorem1",
+        what="Theorem 1: SupBMM with the printed constants where it learns, to 10⁸ plays",
+        worlds=(small_world(LITTLE_T),),
+        policies=(BMM_EXACT,),
+        horizons=tuple(10**k for k in range(4, 9)),
+        seeds=4,
+        checkpoints=20,
+    ),
+    Experiment(
+        name="theorem1_half",
+        what="Theorem 1 without a variance, ε = ½, to 10⁸ plays",
+        worlds=(small_world(LITTLE_PARETO),),
+        policies=(BMM_HALF,),
+        horizons=tuple(10**k for k in range(4, 9)),
+        seeds=4,
+        checkpoints=20,
+    ),
+    Experiment(
+        name="theorem1_dims",
+        what="Theorem 1: SupBMM's regret as the dimension grows",
+        worlds=tuple(small_world(LITTLE_T, dim) for dim in (2, 4, 8, 16)),
+        policies=(BMM_EXACT,),
+        horizons=(10**7,),
+        seeds=4,
+        checkpoints=20,
+    ),
+    Experiment(
+        name="theorem_controls",
+        what="controls in the worlds of Theorems 1 and 2",
+        worlds=(small_world(LITTLE_T), small_world(LITTLE_PARETO)),
+        policies=CONTROL_POLICIES,
+        horizons=(10**4, 10**5, 10**6),
+        seeds=4,
+        checkpoints=20,
+    ),
+    Experiment(
+        name="theorem_section6",
+        what="Theorems 1 and 2 on Section 6's instance, to 10⁶ plays",
+        worlds=(recipe("section6", noise="student-t"),),
+        policies=(
+            *(recipe(p.name, v="printed", delta=0.01) for p in (BMM_EXACT, BTC_EXACT)),
+            *CONTROL_POLICIES,
+        ),
+        horizons=(10**4, 10**5, 10**6),
+        seeds=4,
+        checkpoints=20,
+    ),
+    audit_of("bmm", BMM_EXACT, 10**5, 500, small_world(LITTLE_T)),
+    audit_of("bmm_half", BMM_HALF, 10**5, 500, small_world(LITTLE_PARETO)),
+    audit_of("bmm_long", BMM_EXACT, 10**6, 20, small_world(LITTLE_T), SECTION6_T),
+)
 
 
 def stage_bias(policy: SupBTC, theta: Floats, stage: int = 1) -> float:
@@ -23,6 +91,8 @@ def stage_bias(policy: SupBTC, theta: Floats, stage: int = 1) -> float:
 
     Mean 0 and the noise's own variance if η is independent of V.
     """
+    from ..engine.state import N_SUSPECTS
+
     if whole("stage", stage, 1) > policy.n_stages:
         raise ValueError(f"stage must be at most {policy.n_stages}, got {stage}")
     s, state = stage - 1, policy._state
@@ -37,6 +107,9 @@ def stage_bias(policy: SupBTC, theta: Floats, stage: int = 1) -> float:
 
 def biases(world: Any, explore: str, seeds: range, stage: int = 1, **settings: Any) -> Floats:
     """`stage_bias` of a stage after a whole run, for each seed."""
+    from ..engine import SupBTC
+    from ..simulate import simulate
+
     found = []
     for seed in seeds:
         policy = SupBTC(n_arms=world.n_arms, dim=world.dim, explore=explore, seed=seed, **settings)

@@ -1,6 +1,7 @@
-"""Lemma 8, exactly: how much can making one arm the good one change what an algorithm sees?
+"""Notebook 05, Theorem 3: policies on its construction, and Lemma 8 exactly.
 
-An algorithm without luck of its own is a binary tree: after each sequence of payoffs, paid or not,
+Lemma 8 bounds how much making one arm the good one changes what an algorithm sees. A deterministic
+algorithm is a binary tree: after each sequence of payoffs, paid or not,
 it names the next arm. With few plays all sequences can be gone through.
 """
 
@@ -10,7 +11,42 @@ import numpy as np
 from scipy.special import rel_entr
 
 from ..engine.state import Ints
+from ..pipeline.recipes import Recipe, recipe
+from ..pipeline.spec import Experiment
 from ..policy import Floats
+from .ingredients import CONTROL_POLICIES, PAPER_POLICIES
+
+
+def _lower_bound_worlds(eps: float) -> tuple[Recipe, ...]:
+    """Theorem 3's construction with γ from the stage: one stage of 4 or 16 arms, and several."""
+    return tuple(
+        recipe("lower_bound", dim=dim, n_arms=n_arms, eps=eps, gamma_from="stage")
+        for dim, n_arms in ((5, 4), (17, 16), (9, 4), (17, 4))
+    )
+
+
+def _lower(name: str, eps: float, longest: int, only: str | None = None) -> Experiment:
+    """All policies with exact v, but for TOFU, or one of them. The good arms differ by seed."""
+    six = (recipe(p.name, v="exact", eps=eps, delta=0.01) for p in PAPER_POLICIES)
+    everyone = (*six, *CONTROL_POLICIES)
+    return Experiment(
+        name=name,
+        what=f"Theorem 3's construction, repaired, ε = {eps:g}: {only or 'all policies but TOFU'}",
+        worlds=_lower_bound_worlds(eps),
+        policies=tuple(p for p in everyone if (p.name == only if only else p.name != "TOFU")),
+        horizons=tuple(T for T in (1_000, 4_000, 16_000) if longest >= T),
+        seeds=20,
+        checkpoints=1,
+        curve_seeds=1,
+    )
+
+
+EXPERIMENTS = (
+    _lower("lower", 1.0, 16_000),
+    _lower("lower_half", 0.5, 16_000),
+    _lower("lower_tofu", 1.0, 4_000, only="TOFU"),  # whose matrix roots take a hundred times longer
+    _lower("lower_tofu_half", 0.5, 4_000, only="TOFU"),
+)
 
 
 def kl_bits(p: Floats | float, q: Floats | float) -> Floats:

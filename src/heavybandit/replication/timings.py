@@ -1,6 +1,6 @@
-"""What the engine costs, as `make bench` measured it: a row a comparison of two sides.
+"""Notebook 08: how long the engine takes, as `make bench` measured it.
 
-    data/bench.csv    a row a comparison, as in `Cost`
+    data/bench.csv    one row per comparison of two sides, as in `Timing`
     data/bench.json   what was measured, versions, the machine in general terms, a checksum
 
 These are measurements of a machine. They come out differently every time, so that neither `verify`
@@ -9,9 +9,6 @@ nor `compare` looks at them, and `make reproduce` does not make them again.
 
 from __future__ import annotations
 
-import csv
-import hashlib
-import io
 import json
 import math
 from collections.abc import Iterable
@@ -19,7 +16,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from ..pipeline.store import StoreError, write_whole
+from ..pipeline.store import StoreError
+from ..pipeline.tables import csv_text, read_csv, sha256, sidecar_text, write_if_new
 
 TABLE, SIDECAR = "bench.csv", "bench.json"
 RENEW = "renew both files with: python tests/benchmark.py --full --record data"
@@ -27,7 +25,7 @@ BY = ("ratio", "difference")
 
 
 @dataclass(frozen=True)
-class Cost:
+class Timing:
     """Two sides that took turns: the median of each, and how they compare turn by turn."""
 
     section: str  # which question it belongs to; "growth T" is the growth with T
@@ -52,7 +50,7 @@ class Cost:
     verdict: str  # "met" or "missed", by the median; empty without a goal
 
 
-COLUMNS = tuple(field.name for field in fields(Cost))
+COLUMNS = tuple(field.name for field in fields(Timing))
 
 
 def judged(goal: str, median: float) -> str:
@@ -65,24 +63,16 @@ def judged(goal: str, median: float) -> str:
     return "met" if (median <= bound if sign == "≤" else median >= bound) else "missed"
 
 
-def save(costs: Iterable[Cost], about: dict[str, Any], folder: str | Path) -> list[Path]:
+def save(timings: Iterable[Timing], about: dict[str, Any], folder: str | Path) -> list[Path]:
     """Write the rows and what is to be known about them into a folder; returns both files."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for cost in costs:
-        writer.writerow([_text(getattr(cost, name)) for name in COLUMNS])
-    table = out.getvalue()
-    sidecar = {**about, "files": {TABLE: _sha256(table.encode())}}
-    texts = {TABLE: table, SIDECAR: json.dumps(sidecar, indent=1, ensure_ascii=False) + "\n"}
+    rows = ([_text(getattr(timing, name)) for name in COLUMNS] for timing in timings)
+    texts = {TABLE: csv_text(COLUMNS, rows)}
+    texts[SIDECAR] = sidecar_text(about, texts)
     target = Path(folder)
     try:
-        target.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            write_whole(target / name, text, target)
+        return [write_if_new(target / name, text) for name, text in texts.items()]
     except OSError as error:
-        raise StoreError(f"cannot write costs into {target}: {error.strerror}") from error
-    return [target / name for name in texts]
+        raise StoreError(f"cannot write timings into {target}: {error.strerror}") from error
 
 
 def about(folder: str | Path) -> dict[str, Any]:
@@ -97,31 +87,27 @@ def about(folder: str | Path) -> dict[str, Any]:
     return dict(record)
 
 
-def load(folder: str | Path) -> list[Cost]:
+def load(folder: str | Path) -> list[Timing]:
     """The rows of a folder, or an error that says what is wrong with its files."""
     path = Path(folder) / TABLE
     wanted = about(folder)["files"][TABLE]
     try:
-        raw = path.read_bytes()
+        if sha256(path.read_bytes()) != wanted:
+            raise StoreError(f"{path} was changed after it was made (its checksum does not match)")
+        table = read_csv(path)
     except OSError:
         raise StoreError(f"{path} is missing or cannot be read; {RENEW}") from None
-    if _sha256(raw) != wanted:
-        raise StoreError(
-            f"{path} was changed after it was made (its checksum does not match); {RENEW}"
-        )
-    try:
-        header, *rows = csv.reader(io.StringIO(raw.decode(), newline=""))
-    except (ValueError, csv.Error):
-        raise StoreError(f"{path} cannot be read as a table; {RENEW}") from None
-    if tuple(header) != COLUMNS:
+    except StoreError as error:
+        raise StoreError(f"{error}; {RENEW}") from None
+    if tuple(table.columns) != COLUMNS:
         raise StoreError(f"{path} must have the columns {', '.join(COLUMNS)}; {RENEW}")
-    costs = []
-    for line, row in enumerate(rows, start=2):
+    timings = []
+    for line, row in enumerate(table.to_numpy().tolist(), start=2):
         try:
-            costs.append(_cost(row))
+            timings.append(_timing(row))
         except ValueError as error:
             raise StoreError(f"{path}, line {line}: {error}; {RENEW}") from None
-    return costs
+    return timings
 
 
 def _text(value: str | float | None) -> str:
@@ -131,10 +117,8 @@ def _text(value: str | float | None) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _cost(row: list[str]) -> Cost:
-    """A row as a `Cost`, or a ValueError that says what cannot be."""
-    if len(row) != len(COLUMNS):
-        raise ValueError(f"a row has {len(COLUMNS)} cells, this one has {len(row)}")
+def _timing(row: list[str]) -> Timing:
+    """A row as a `Timing`, or a ValueError that says what cannot be."""
     cells: dict[str, Any] = dict(zip(COLUMNS, row, strict=True))
     for name in ("T", "d", "K", "plays", "turns"):
         cells[name] = int(cells[name]) if cells[name] or name == "turns" else None
@@ -143,20 +127,17 @@ def _cost(row: list[str]) -> Cost:
         cells[name] = float(cells[name])
         if not math.isfinite(cells[name]):
             raise ValueError(f"{name} must be finite, got {cells[name]}")
-    cost = Cost(**cells)
-    if cost.by not in BY:
-        raise ValueError(f"by must be one of {', '.join(BY)}; got {cost.by!r}")
-    if not cost.low <= cost.median <= cost.high:
+    timing = Timing(**cells)
+    if timing.by not in BY:
+        raise ValueError(f"by must be one of {', '.join(BY)}; got {timing.by!r}")
+    if not timing.low <= timing.median <= timing.high:
         raise ValueError(
-            f"the median must lie between low and high, got {cost.median} and "
-            f"[{cost.low}, {cost.high}]"
+            f"the median must lie between low and high, got {timing.median} and "
+            f"[{timing.low}, {timing.high}]"
         )
-    if cost.verdict != judged(cost.goal, cost.median):
+    if timing.verdict != judged(timing.goal, timing.median):
         raise ValueError(
-            f"the verdict on {cost.median} with the goal {cost.goal!r} cannot be {cost.verdict!r}"
+            f"the verdict on {timing.median} with the goal {timing.goal!r} "
+            f"cannot be {timing.verdict!r}"
         )
-    return cost
-
-
-def _sha256(raw: bytes) -> str:
-    return hashlib.sha256(raw).hexdigest()
+    return timing

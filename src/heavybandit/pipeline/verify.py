@@ -1,0 +1,98 @@
+"""Stored results, simulated again: a random sample or all of them, compared digit by digit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .spec import EXPERIMENTS, Plan, Spec
+from .store import StoreError
+from .tables import check_files, consolidated, file_names, read_csv
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a verification found: how much was looked at, and everything that differs."""
+
+    runs: int
+    plays: int
+    differences: list[str]
+
+
+def verify(folder: str | Path, *, seed: int, plays: float, names: list[str] | None = None) -> Check:
+    """Simulate a random sample of the consolidated runs again and compare, digit by digit.
+
+    The sample is one run of every experiment, and as many more as `plays` plays allow, drawn
+    without replacement.
+    """
+    differences: list[str] = []
+    candidates: list[tuple[str, int, Spec]] = []
+    tables: dict[str, _Tables] = {}
+    for name in names or consolidated(folder):
+        problems = check_files(name, folder)
+        if not problems:
+            tables[name] = _Tables(EXPERIMENTS[name], Path(folder))
+            problems = tables[name].problems
+        differences += problems
+        if not problems:
+            candidates += [(name, i, spec) for i, spec in enumerate(EXPERIMENTS[name].runs())]
+    spent = extra = 0
+    looked_at: Counter[str] = Counter()
+    for choice in np.random.default_rng(seed).permutation(len(candidates)):
+        name, index, spec = candidates[choice]
+        if looked_at[name]:
+            if extra + spec.plays > plays:
+                continue
+            extra += spec.plays
+        result = spec.run([spec])[0]
+        who = f"{name}: run {index}, {spec.text()}"
+        differences += [f"{who}: {what}" for what in tables[name].unlike(index, spec, result)]
+        spent += spec.plays
+        looked_at[name] += 1
+    return Check(looked_at.total(), spent, differences)
+
+
+class _Tables:
+    """An experiment's two tables as text, and what is wrong with their form."""
+
+    def __init__(self, experiment: Plan, folder: Path) -> None:
+        self.experiment = experiment
+        self.problems: list[str] = []
+        specs = experiment.runs()
+        curves = [i for i, spec in enumerate(specs) if experiment.has_curve(spec)]
+        wanted = ((specs[0].columns, range(len(specs))), (specs[0].curve_columns, curves))
+        self.rows: list[dict[str, list[list[str]]]] = []
+        for file, (columns, runs) in zip(file_names(experiment.name), wanted, strict=True):
+            path = folder / file
+            try:
+                table = read_csv(path)
+            except StoreError as error:
+                self.problems.append(str(error))
+                continue
+            rows = table.to_numpy().tolist()
+            numbers = [row[0] for row in rows]
+            if columns == specs[0].curve_columns:
+                numbers = list(dict.fromkeys(numbers))  # a run has several lines there
+            if tuple(table.columns) != columns or numbers != [str(i) for i in runs]:
+                self.problems.append(
+                    f"{path} has other columns or other runs than {experiment.name} has"
+                )
+            by_run: dict[str, list[list[str]]] = {}
+            for row in rows:
+                by_run.setdefault(row[0], []).append(row)
+            self.rows.append(by_run)
+
+    def unlike(self, index: int, spec: Spec, result: dict[str, Any]) -> list[str]:
+        """What comes out differently from what the tables have of a run."""
+        rows, curves = (table.get(str(index), []) for table in self.rows)
+        wanted = spec.curve_rows(index, result) if self.experiment.has_curve(spec) else []
+        found = []
+        if rows != [spec.row(index, result)]:
+            found.append("its row comes out differently")
+        if curves != wanted:
+            found.append("its curve comes out differently")
+        return found

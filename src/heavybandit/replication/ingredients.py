@@ -1,0 +1,43 @@
+"""What the experiments of several notebooks are made of: policies, noises and a small world."""
+
+from __future__ import annotations
+
+from ..pipeline.recipes import CONTROLS, Recipe, recipe
+from ..pipeline.spec import Experiment
+
+PAPER_POLICIES = tuple(
+    recipe(name, v="printed", delta=0.01)
+    for name in ("SupBMM", "SupBTC", "MoM", "CRT", "MENU", "TOFU")
+)
+CONTROL_POLICIES = tuple(recipe(name) for name in CONTROLS)
+
+
+def small_world(law: Recipe, dim: int = 2) -> Recipe:
+    """Where the printed constants do learn: few dimensions and arms, gaps that matter, small noise.
+
+    Contexts of random direction, so that uniform play costs about 0.7 a play in two dimensions.
+    """
+    return recipe("symmetric", noise=law, n_arms=4, dim=dim)
+
+
+SECTION6_T = recipe("section6", noise="student-t")
+LITTLE_T = recipe("StudentT", df=3.0, scale=0.03)
+LITTLE_PARETO = recipe("SymmetricPareto", shape=1.6, scale=0.05)  # no variance; ε = ½
+BMM_EXACT, BTC_EXACT = recipe("SupBMM", v="exact"), recipe("SupBTC", v="exact")
+BMM_HALF, BTC_HALF = (recipe(name, v="exact", eps=0.5) for name in ("SupBMM", "SupBTC"))
+BTC_HALF_NARROW = recipe("SupBTC", v="exact", eps=0.5, width_scale=0.2)
+
+
+def audit_of(name: str, policy: Recipe, horizon: int, seeds: int, *worlds: Recipe) -> Experiment:
+    return Experiment(
+        name=f"audit_{name}",
+        what=f"Lemmas 3, 5 and 6 along {policy.name}'s trajectories, {horizon:.0e} plays, "
+        f"ε = {dict(policy.params).get('eps', 1.0):g}, {seeds} seeds",
+        worlds=worlds,
+        policies=(policy,),
+        horizons=(horizon,),
+        seeds=seeds,
+        checkpoints=1,
+        curve_seeds=seeds,
+        audit=True,
+    )

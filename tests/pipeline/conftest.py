@@ -1,0 +1,26 @@
+"""Shared by the tests of the pipeline: a store with all runs of TINY, and its results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from heavybandit.pipeline.spec import EXPERIMENTS
+from heavybandit.pipeline.store import Store
+from heavybandit.pipeline.tables import consolidate
+from tiny import TINY, filled
+
+
+@pytest.fixture(scope="session")
+def tiny_store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A store with all runs of TINY."""
+    return filled(tmp_path_factory.mktemp("store"), TINY)
+
+
+@pytest.fixture
+def data(tiny_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with TINY's results, and TINY among the experiments."""
+    monkeypatch.setitem(EXPERIMENTS, "tiny", TINY)
+    consolidate(TINY, tiny_store, tmp_path / "data")
+    return tmp_path / "data"

@@ -1,0 +1,340 @@
+"""Coverage experiments: what identifies a run, and from a sweep to a verification."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forging import change_a_digit, seal_again, texts
+from heavybandit import noise
+from heavybandit.pipeline import spec as experiments
+from heavybandit.pipeline.recipes import digest, recipe
+from heavybandit.pipeline.store import Store
+from heavybandit.pipeline.sweep import sweep
+from heavybandit.pipeline.tables import consolidate
+from heavybandit.pipeline.verify import verify
+from heavybandit.replication import coverage
+from heavybandit.replication.catalogue import EXPERIMENTS
+from heavybandit.replication.coverage import (
+    COUNTED,
+    Case,
+    Coverage,
+    CoverageSpec,
+    Trial,
+    repeat,
+)
+
+# Experiments.
+
+SECTION6 = Case(recipe("section6", rounds=5), recipe("StudentT", df=3.0), 1.0, 10_000, 0.01)
+SPEC = CoverageSpec("BMM", SECTION6, reps=10, seed=4)
+
+
+def test_a_round_has_as_many_plays_as_printed_one_for_btc_or_what_the_case_says() -> None:
+    printed = math.ceil(8 * math.log(2 * 20 * 10_000 * math.log(10_000) / 0.01))
+    assert SPEC.plays_a_round == printed
+    assert SPEC.plays == 10 * 5 * printed
+    truncating = dataclasses.replace(SPEC, estimator="BTC")
+    assert (truncating.plays_a_round, truncating.plays) == (1, 10 * 5)
+    for estimator in coverage.ESTIMATORS:
+        few = CoverageSpec(estimator, dataclasses.replace(SECTION6, plays=7), 10, 4)
+        assert (few.plays_a_round, few.plays) == (7, 10 * 5 * 7)
+
+
+@pytest.mark.parametrize("name", ["bmm", "SupBMM", ""])
+def test_an_unknown_estimator_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=rf"estimator .*BMM.*BTC.*{name!r}"):
+        CoverageSpec(name, SECTION6, 10, 0)
+
+
+CHANGES: dict[str, Callable[[CoverageSpec], CoverageSpec]] = {
+    "estimator": lambda spec: dataclasses.replace(spec, estimator="BTC"),
+    "reps": lambda spec: dataclasses.replace(spec, reps=11),
+    "seed": lambda spec: dataclasses.replace(spec, seed=5),
+    **{
+        field: lambda spec, field=field, value=value: dataclasses.replace(  # type: ignore[misc]
+            spec, case=dataclasses.replace(spec.case, **{field: value})
+        )
+        for field, value in {
+            "design": recipe("section6", rounds=6),
+            "noise": recipe("StudentT", df=3.5),
+            "eps": 0.5,
+            "horizon": 10_001,
+            "delta": 0.02,
+            "plays": 8,
+        }.items()
+    },
+}
+
+
+def test_every_field_is_part_of_a_runs_identity() -> None:
+    fields = {field.name for kind in (CoverageSpec, Case) for field in dataclasses.fields(kind)}
+    assert set(CHANGES) == fields - {"case"}
+    # with plays given, so that no change shows up in the number of plays alone
+    given_plays = CoverageSpec("BMM", dataclasses.replace(SECTION6, plays=7), 10, 4)
+    changed = [change(given_plays).key for change in CHANGES.values()]
+    assert len({given_plays.key, *changed}) == 1 + len(CHANGES)
+
+
+def test_a_run_names_how_it_was_counted_and_not_the_engine_that_it_does_not_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert SPEC.as_json()["counting"] == coverage.COUNTING
+    assert "engine" not in SPEC.as_json()
+    key, salt = SPEC.key, SPEC.salt
+    monkeypatch.setattr(experiments, "ENGINE_VERSION", experiments.ENGINE_VERSION + 1)
+    assert (SPEC.key, SPEC.salt) == (key, salt)
+    monkeypatch.setattr(coverage, "COUNTING", coverage.COUNTING + 1)
+    assert SPEC.key != key
+
+
+def test_every_case_has_a_salt_of_its_own_that_its_seeds_and_repetitions_share() -> None:
+    given_plays = CoverageSpec("BMM", dataclasses.replace(SECTION6, plays=7), 10, 4)
+    salts = {field: change(given_plays).salt for field, change in CHANGES.items()}
+    assert {field for field, salt in salts.items() if salt == given_plays.salt} == {"reps", "seed"}
+    assert len(set(salts.values())) == len(CHANGES) - 1
+    assert all(0 <= salt < 2**32 for salt in salts.values())
+
+
+def test_a_salt_is_the_first_eight_digits_of_the_cases_checksum() -> None:
+    written_out = (
+        f'{{"counting":{coverage.COUNTING},"delta":0.01,'
+        '"design":{"name":"section6","params":{"rounds":5.0}},"eps":1.0,"estimator":"BTC",'
+        '"horizon":10000,"noise":{"name":"StudentT","params":{"df":3.0,"scale":1.0}},"plays":1}'
+    )
+    checksum = hashlib.sha256(written_out.encode()).hexdigest()
+    assert CoverageSpec("BTC", SECTION6, 10, 4).salt == int(checksum[:8], 16)
+
+
+@pytest.mark.parametrize("name", ["prop1", "prop2"])
+def test_no_two_cases_of_an_experiment_draw_the_same_noise(name: str) -> None:
+    salts = {run.case: run.salt for run in EXPERIMENTS[name].runs()}  # type: ignore[attr-defined]
+    assert len(salts) > 50
+    assert len(set(salts.values())) == len(salts)
+
+
+def test_what_is_said_and_what_goes_without_saying_are_the_same_run() -> None:
+    said = dataclasses.replace(
+        SECTION6,
+        noise=recipe("StudentT", df=3, scale=1),
+        plays=SPEC.plays_a_round,
+    )
+    assert CoverageSpec("BMM", said, 10, 4).key == SPEC.key
+    with_default, spelled = recipe("same"), recipe("same", rounds=2_500)
+    keys = {
+        CoverageSpec("BTC", dataclasses.replace(SECTION6, design=d), 1, 0).key
+        for d in (with_default, spelled)
+    }
+    assert len(keys) == 1
+
+
+def test_a_run_is_called_by_all_that_tells_it_apart() -> None:
+    assert SPEC.text() == (
+        "BMM on section6(rounds=5) with StudentT(df=3.0), eps 1.0, horizon 10000, seed 4"
+    )
+
+
+TINY_CASES = (
+    Case(recipe("section6", rounds=5), recipe("StudentT", df=3.0), 1.0, 6, 0.9),
+    Case(recipe("same", rounds=50), recipe("SymmetricPareto", shape=1.6), 0.5, 51, 0.9, 3),
+)
+TINY = {
+    estimator: Coverage(
+        name="tiny",
+        what="for tests",
+        estimator=estimator,
+        cases=TINY_CASES,
+        reps=8,
+        seeds=2,
+        first_seed=5,
+    )
+    for estimator in coverage.ESTIMATORS
+}
+by_estimator = pytest.mark.parametrize("estimator", coverage.ESTIMATORS)
+
+
+@by_estimator
+def test_descriptions_survive_json(estimator: str) -> None:
+    for what in (SPEC, TINY[estimator], *TINY[estimator].runs()):
+        described = what.as_json()
+        assert json.loads(json.dumps(described, allow_nan=False)) == described
+    assert TINY[estimator].as_json()["cases"][1]["estimator"] == estimator
+    assert TINY[estimator].as_json()["cases"][1]["plays"] == 3
+
+
+def test_a_description_names_every_field_of_an_experiment_but_its_sentence() -> None:
+    tiny = TINY["BMM"]
+    changes: dict[str, Any] = {
+        "name": "other",
+        "estimator": "BTC",
+        "cases": TINY_CASES[:1],
+        "reps": 9,
+        "seeds": 3,
+        "first_seed": 6,
+    }
+    assert {*changes, "what"} == {field.name for field in dataclasses.fields(Coverage)}
+    changed = {digest(dataclasses.replace(tiny, **{k: v}).as_json()) for k, v in [*changes.items()]}
+    assert len({digest(tiny.as_json()), *changed}) == 1 + len(changes)
+    assert dataclasses.replace(tiny, what="reworded").as_json() == tiny.as_json()
+
+
+def test_more_seeds_add_runs_and_leave_the_others_as_they_are() -> None:
+    few, more = TINY["BMM"], dataclasses.replace(TINY["BMM"], seeds=4)
+    assert few.as_json()["cases"] == more.as_json()["cases"]
+    assert (few.as_json()["seeds"], more.as_json()["seeds"]) == (2, 4)
+    assert {run.key for run in few.runs()} < {run.key for run in more.runs()}
+    assert (few.curve_seeds, more.curve_seeds) == (2, 4)
+    assert all("seed" not in case for case in few.as_json()["cases"])
+
+
+def test_every_run_goes_alone_a_case_after_the_other_and_its_seeds_in_order() -> None:
+    groups = list(TINY["BTC"].groups())
+    assert [len(group) for group in groups] == [1] * 4
+    assert [(run.case, run.seed) for (run,) in groups] == [
+        (TINY_CASES[0], 5),
+        (TINY_CASES[0], 6),
+        (TINY_CASES[1], 5),
+        (TINY_CASES[1], 6),
+    ]
+    assert TINY["BTC"].runs() == [run for (run,) in groups]
+    assert all((run.estimator, run.reps) == ("BTC", 8) for (run,) in groups)
+    assert len({run.key for (run,) in groups}) == 4
+    assert all(run.group == run.key for (run,) in groups)
+
+
+# From a sweep to a verification.
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A store with all runs of both TINYs."""
+    store = Store(tmp_path_factory.mktemp("store"))
+    for experiment in TINY.values():
+        sweep(experiment, store, progress=False)
+    return store
+
+
+@pytest.fixture
+def data(
+    filled: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Path:
+    """A folder with a TINY's results, BMM's unless said otherwise, and it among EXPERIMENTS."""
+    tiny = TINY[getattr(request, "param", "BMM")]
+    monkeypatch.setitem(EXPERIMENTS, "tiny", tiny)
+    consolidate(tiny, filled, tmp_path / "data")
+    return tmp_path / "data"
+
+
+both_estimators = pytest.mark.parametrize("data", coverage.ESTIMATORS, indirect=True)
+
+
+@both_estimators
+def test_results_of_a_sweep_have_no_differences(data: Path) -> None:
+    experiment = EXPERIMENTS["tiny"]
+    check = verify(data, seed=0, plays=math.inf)
+    assert check.differences == []
+    assert (check.runs, check.plays) == (4, sum(run.plays for run in experiment.runs()))
+
+
+@both_estimators
+def test_every_line_says_what_repeat_does(data: Path) -> None:
+    rows, curves = texts(data)
+    runs = [run for run in EXPERIMENTS["tiny"].runs() if isinstance(run, CoverageSpec)]
+    lines: list[dict[str, str]] = []
+    for i, (row, run) in enumerate(zip(rows, runs, strict=True)):
+        first = run.case == TINY_CASES[0]
+        design = coverage.section6_design(5) if first else coverage.same_design(50)
+        law = noise.StudentT(3.0) if first else noise.SymmetricPareto(1.6)
+        eps, T, plays = (1.0, 6, run.plays_a_round) if first else (0.5, 51, 3)
+        found = repeat(Trial(design, law, run.estimator, eps, T, 0.9, plays), 8, run.seed, run.salt)
+        assert row == {
+            "run": str(i),
+            "estimator": run.estimator,
+            "design": "section6(rounds=5)" if first else "same(rounds=50)",
+            "rounds": "5" if first else "50",
+            "arms": "20" if first else "1",
+            "law": "StudentT(df=3.0)" if first else "SymmetricPareto(shape=1.6)",
+            "eps": "1" if first else "0.5",
+            "v": f"{found['v']:.9g}",
+            "horizon": str(T),
+            "delta": "0.9",
+            "plays": str(plays),
+            "alpha": f"{found['alpha']:.9g}",
+            "seed": str(5 + i % 2),
+            "reps": "8",
+            **{name: str(found[name]) for name in COUNTED},
+            **{name: " ".join(map(str, found[name])) for name in ("high", "low")},
+        }
+        for kind in ("largest", "ridge", "single"):
+            for k, count in found["histograms"][kind]:
+                lines.append({"run": str(i), "kind": kind, "bin": str(k), "count": str(count)})
+    assert curves == lines
+
+
+@both_estimators
+@pytest.mark.parametrize(
+    ("name", "line", "column", "words"),
+    [
+        *(
+            ("tiny.runs.csv", 2, column, ["run 1", "section6(rounds=5)", "seed 6", "row"])
+            for column in ("v", "alpha", "reps", *COUNTED, "high", "low")
+        ),
+        ("tiny.runs.csv", 4, "misses", ["run 3", "same(rounds=50)", "seed 6", "row"]),
+        ("tiny.curves.csv", 2, "count", ["run 0", "section6(rounds=5)", "seed 5", "curve"]),
+        ("tiny.curves.csv", 2, "bin", ["run 0", "StudentT(df=3.0)", "seed 5", "curve"]),
+        ("tiny.curves.csv", -1, "count", ["run 3", "SymmetricPareto", "seed 6", "curve"]),
+    ],
+)
+def test_a_changed_count_is_found_by_checksum_and_by_repeating(
+    data: Path, name: str, line: int, column: str, words: list[str]
+) -> None:
+    change_a_digit(data, name, line, column)
+    by_checksum = verify(data, seed=0, plays=math.inf)
+    assert by_checksum.runs == 0
+    assert len(by_checksum.differences) == 1
+    assert "checksum" in by_checksum.differences[0]
+
+    seal_again(data)
+    by_repeating = verify(data, seed=0, plays=math.inf)
+    assert by_repeating.runs == 4
+    assert len(by_repeating.differences) == 1
+    for word in words:
+        assert word in by_repeating.differences[0]
+
+
+def test_a_histogram_left_out_is_found_even_if_the_checksum_matches(data: Path) -> None:
+    lines = (data / "tiny.curves.csv").read_text().splitlines(keepends=True)
+    (data / "tiny.curves.csv").write_text(
+        "".join(x for x in lines if not x.startswith("3,single,"))
+    )
+    seal_again(data)
+    assert verify(data, seed=0, plays=math.inf).differences != []
+
+
+@by_estimator
+def test_a_sweep_counts_as_many_plays_as_its_runs_say(estimator: str) -> None:
+    for run in TINY[estimator].runs():
+        reported: list[int] = []
+        run.run([run], reported.append)
+        assert sum(reported) == run.plays
+
+
+def test_what_cannot_be_is_refused_at_the_door() -> None:
+    with pytest.raises(ValueError, match="rounds"):
+        coverage.line_design(0)
+    with pytest.raises(ValueError, match="estimator must be one of"):
+        coverage.repeat(
+            Trial(coverage.same_design(2), noise.StudentT(), "OLS", 1.0, 10, 0.1, 1), 1, 0
+        )
+    design, law = recipe("same", rounds=2), recipe("StudentT")
+    with pytest.raises(ValueError, match="plays"):
+        CoverageSpec("BMM", Case(design, law, 1.0, 10, 0.1, -1), 1, 0)
+    whole, real = (CoverageSpec("BMM", Case(design, law, eps, 10, 0.5), 1, 0) for eps in (1, 1.0))
+    assert whole.key == real.key

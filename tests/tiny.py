@@ -1,0 +1,55 @@
+"""Experiments of a second or two, and their results in a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from heavybandit.pipeline.recipes import recipe
+from heavybandit.pipeline.spec import Experiment, Plan
+from heavybandit.pipeline.store import Store
+from heavybandit.pipeline.sweep import sweep
+
+TINY = Experiment(
+    name="tiny",
+    what="for tests",
+    worlds=(
+        recipe("section6", noise="student-t", n_arms=3, dim=2),
+        recipe("symmetric", noise=recipe("Gaussian", scale=0.5), n_arms=3, dim=2),
+    ),
+    policies=(
+        recipe("SupBTC", v=4.0, width_scale=0.02),
+        recipe("TOFU", v=4.0, eps=0.5, width_scale=0.1),
+        recipe("Uniform"),
+    ),
+    horizons=(300,),
+    seeds=2,
+    first_seed=5,
+    checkpoints=4,
+    curve_seeds=1,
+)
+AUDITED = Experiment(
+    name="tiny",
+    what="for tests",
+    worlds=(
+        recipe("symmetric", noise=recipe("StudentT", df=2.5, scale=3.0), n_arms=4, dim=2),
+        recipe("section6", noise="student-t", n_arms=3, dim=2),
+    ),
+    policies=(
+        recipe("SupBTC", v=1.0, width_scale=0.02),
+        recipe("SupBTC", v=1.0, width_scale=0.1),
+    ),
+    horizons=(300,),
+    seeds=3,
+    first_seed=5,
+    checkpoints=4,
+    curve_seeds=2,
+    audit=True,
+)
+
+
+def filled(folder: Path, *experiments: Plan) -> Store:
+    """A store with all runs of some experiments."""
+    store = Store(folder)
+    for experiment in experiments:
+        sweep(experiment, store, progress=False)
+    return store

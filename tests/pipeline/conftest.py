@@ -9,6 +9,7 @@ import pytest
 from heavybandit.pipeline.spec import EXPERIMENTS
 from heavybandit.pipeline.store import Store
 from heavybandit.pipeline.tables import consolidate
+from stored import RESULT, spec
 from tiny import TINY, filled
 
 
@@ -24,3 +25,11 @@ def data(tiny_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(EXPERIMENTS, "tiny", TINY)
     consolidate(TINY, tiny_store, tmp_path / "data")
     return tmp_path / "data"
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Store:
+    """A store with one finished run, of seed 0."""
+    made = Store(tmp_path / "store")
+    made.save(spec(), RESULT)
+    return made

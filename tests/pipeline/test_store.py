@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import errno
 import hashlib
 import json
 import os
 import pickle
-import resource
-import shutil
-import signal
-import socket
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,45 +18,14 @@ from hypothesis import strategies as st
 
 from heavybandit.pipeline import store, sweep
 from heavybandit.pipeline import tables as results
-from heavybandit.pipeline.recipes import recipe
 from heavybandit.pipeline.spec import RunSpec
-from heavybandit.pipeline.store import Lock, Store, StoreError
-
-RESULT: dict[str, Any] = {
-    "regret": 31.808367909690617,
-    "plays": [100, 200, 300],
-    "curve": [1e-05, 2.5, 31.808367909690617],
-    "diagnostics": {"arms_entering": [20.0, None], "truncated": 12},
-}
-
-
-def spec(seed: int = 0) -> RunSpec:
-    return RunSpec(recipe("section6"), recipe("SupBTC", v=4.0), 300, seed, 3)
-
-
-@pytest.fixture
-def kept(tmp_path: Path) -> Store:
-    """A store with one finished run, of seed 0."""
-    made = Store(tmp_path / "store")
-    made.save(spec(), RESULT)
-    return made
+from heavybandit.pipeline.store import Store, StoreError
+from stored import RESULT, aside, everything, spec
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return Store(tmp_path_factory.mktemp("shared"))
-
-
-def aside(where: Store) -> list[Path]:
-    return sorted((where.folder / "set-aside").iterdir())
-
-
-def contents(folder: Path) -> dict[str, bytes | None]:
-    """Everything under a folder: the bytes of files, None for folders."""
-    return {
-        str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None
-        for p in folder.rglob("*")
-    }
 
 
 # What goes in comes out.
@@ -97,9 +58,9 @@ def test_floats_come_back_to_the_last_bit(shared: Store, numbers: list[float]) -
 
 
 def test_a_run_that_is_not_there_is_none_and_leaves_no_trace(kept: Store) -> None:
-    before = contents(kept.folder)
+    before = everything(kept.folder)
     assert kept.load(spec(1)) is None
-    assert contents(kept.folder) == before
+    assert everything(kept.folder) == before
     assert kept.set_aside == []
 
 
@@ -292,12 +253,12 @@ def test_the_message_about_a_damaged_file_names_it_the_reason_and_its_new_place(
 def test_damage_to_one_run_leaves_the_others_untouched(kept: Store) -> None:
     for seed in range(1, 6):
         kept.save(spec(seed), {"regret": float(seed)})
-    before = contents(kept.folder / "runs")
+    before = everything(kept.folder / "runs")
     kept.path(spec(3)).write_bytes(b"{")
     assert kept.load(spec(3)) is None
     gone = str(kept.path(spec(3)).relative_to(kept.folder / "runs"))
     del before[gone]
-    assert contents(kept.folder / "runs") == before
+    assert everything(kept.folder / "runs") == before
     found = [kept.load(spec(seed)) for seed in (1, 2, 4, 5)]
     assert found == [{"regret": float(seed)} for seed in (1, 2, 4, 5)]
 
@@ -323,10 +284,10 @@ def test_a_damaged_file_that_another_process_has_just_set_aside_counts_as_not_th
 def test_a_store_of_a_newer_format_is_refused_and_left_as_it_is(kept: Store) -> None:
     (kept.folder / "tmp" / "half-written-1").write_text("x")
     (kept.folder / "format.json").write_text('{"format": 2}\n')
-    before = contents(kept.folder)
+    before = everything(kept.folder)
     with pytest.raises(StoreError, match=r"format 2.*knows format 1.*another folder"):
         Store(kept.folder)
-    assert contents(kept.folder) == before
+    assert everything(kept.folder) == before
 
 
 @pytest.mark.parametrize("marker", ['{"format": 2}', "no marker of ours"])
@@ -334,7 +295,7 @@ def test_no_folder_is_made_in_a_store_that_is_refused(tmp_path: Path, marker: st
     (tmp_path / "format.json").write_text(marker)
     with pytest.raises(StoreError):
         Store(tmp_path)
-    assert contents(tmp_path) == {"format.json": marker.encode()}
+    assert everything(tmp_path) == {"format.json": marker.encode()}
 
 
 def test_a_single_result_of_a_newer_format_is_an_error_and_left_as_it_is(kept: Store) -> None:
@@ -351,11 +312,11 @@ def test_a_single_result_of_a_newer_format_is_an_error_and_left_as_it_is(kept: S
 def test_an_unreadable_format_file_is_an_error_that_names_it(kept: Store, marker: bytes) -> None:
     path = kept.folder / "format.json"
     path.write_bytes(marker)
-    before = contents(kept.folder)
+    before = everything(kept.folder)
     with pytest.raises(StoreError, match="cannot be read") as caught:
         Store(kept.folder)
     assert str(path) in str(caught.value)
-    assert contents(kept.folder) == before
+    assert everything(kept.folder) == before
 
 
 def test_a_folder_in_the_format_files_place_is_an_error_that_names_it(tmp_path: Path) -> None:
@@ -369,264 +330,3 @@ def test_a_file_in_the_stores_place_is_an_error_that_names_it(tmp_path: Path) ->
     with pytest.raises(StoreError, match="notes"):
         Store(tmp_path / "notes")
     assert (tmp_path / "notes").read_text() == "mine"
-
-
-# A full disk, and folders that may not be written.
-
-
-@contextlib.contextmanager
-def files_no_larger_than(size: int) -> Iterator[None]:
-    """The system refuses to write more than so many bytes into one file (EFBIG)."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-def test_a_run_that_finds_no_room_is_an_error_and_leaves_no_part_of_it(kept: Store) -> None:
-    before = contents(kept.folder)
-    large = {"curve": [1 / 3] * 10_000}
-    path = kept.path(spec(1))
-    with files_no_larger_than(8192), pytest.raises(StoreError, match="no room left") as caught:
-        kept.save(spec(1), large)
-    assert str(path) in str(caught.value)
-    assert "free some space and run the same again" in str(caught.value)
-    path.parent.rmdir()  # nothing is in it
-    assert contents(kept.folder) == before
-    assert kept.load(spec()) == RESULT
-    kept.save(spec(1), large)
-    assert kept.load(spec(1)) == large
-
-
-def test_a_run_that_finds_no_room_does_not_harm_the_one_it_would_replace(kept: Store) -> None:
-    before = contents(kept.folder)
-    with files_no_larger_than(8192), pytest.raises(StoreError, match="no room left"):
-        kept.save(spec(), {"curve": [1 / 3] * 10_000})
-    assert contents(kept.folder) == before
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-def test_a_full_device_is_an_error_that_says_so(kept: Store) -> None:
-    path = kept.path(spec(1))
-    (kept.folder / "tmp" / f"{path.name}-{store._me()}").symlink_to("/dev/full")
-    with pytest.raises(StoreError, match="no room left") as caught:
-        kept.save(spec(1), RESULT)
-    assert isinstance(caught.value.__cause__, OSError)
-    assert caught.value.__cause__.errno == errno.ENOSPC
-    assert list((kept.folder / "tmp").iterdir()) == []
-    assert kept.load(spec(1)) is None
-    assert kept.load(spec()) == RESULT
-
-
-def test_a_new_store_that_finds_no_room_is_an_error_and_has_no_format_yet(tmp_path: Path) -> None:
-    with files_no_larger_than(0), pytest.raises(StoreError, match="no room left"):
-        Store(tmp_path / "store")
-    assert not (tmp_path / "store" / "format.json").exists()
-    Store(tmp_path / "store").save(spec(), RESULT)
-
-
-@pytest.fixture
-def guarded() -> Iterator[Store]:
-    """A store with a finished run, in a folder that anyone can reach."""
-    place = Path(tempfile.mkdtemp(prefix="heavybandit-test-"))
-    place.chmod(0o755)
-    made = Store(place / "store")
-    made.save(spec(), RESULT)
-    yield made
-    shutil.rmtree(place)
-
-
-@contextlib.contextmanager
-def may_only_read(folder: Path) -> Iterator[None]:
-    """Nothing under the folder can be written; root, who always can, becomes nobody meanwhile."""
-    modes = {p: p.stat().st_mode for p in (folder, *folder.rglob("*"))}
-    for path in modes:
-        path.chmod(0o555 if path.is_dir() else 0o444)
-    root = os.geteuid() == 0
-    if root:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        if root:
-            os.seteuid(0)
-        for path, mode in modes.items():
-            if path.exists():
-                path.chmod(mode)
-
-
-def test_a_read_only_store_cannot_be_opened_for_a_sweep_and_the_error_says_why(
-    guarded: Store,
-) -> None:
-    before = contents(guarded.folder)
-    with may_only_read(guarded.folder), pytest.raises(StoreError, match="no permission") as caught:
-        Store(guarded.folder)
-    assert str(guarded.folder) in str(caught.value)
-    assert "--store" in str(caught.value)
-    assert contents(guarded.folder) == before
-
-
-def test_a_store_that_becomes_read_only_refuses_new_runs_and_still_gives_old_ones(
-    guarded: Store,
-) -> None:
-    before = contents(guarded.folder)
-    with may_only_read(guarded.folder):
-        with pytest.raises(StoreError, match="no permission"):
-            guarded.save(spec(1), RESULT)
-        assert guarded.load(spec()) == RESULT
-    assert contents(guarded.folder) == before
-
-
-def test_a_damaged_file_that_cannot_be_set_aside_is_an_error_and_left_as_it_is(
-    guarded: Store,
-) -> None:
-    guarded.path(spec()).write_bytes(b"{")
-    with may_only_read(guarded.folder), pytest.raises(StoreError, match="no permission"):
-        guarded.load(spec())
-    assert guarded.path(spec()).read_bytes() == b"{"
-
-
-def test_a_format_file_that_may_not_be_read_is_an_error_that_names_it(guarded: Store) -> None:
-    marker = guarded.folder / "format.json"
-    for path in (guarded.folder, *guarded.folder.iterdir()):
-        path.chmod(0o777)
-    marker.chmod(0o000)
-    root = os.geteuid() == 0
-    if root:
-        os.seteuid(65534)
-    try:
-        with pytest.raises(StoreError, match=r"format\.json"):
-            Store(guarded.folder)
-    finally:
-        if root:
-            os.seteuid(0)
-
-
-def test_a_claim_that_may_not_be_written_is_an_error_that_says_so(guarded: Store) -> None:
-    with (
-        may_only_read(guarded.folder),
-        pytest.raises(StoreError, match="no permission"),
-        guarded.lock("group"),
-    ):
-        pass
-
-
-# What dead processes leave behind.
-
-
-def test_only_what_dead_processes_of_this_machine_were_writing_is_swept_up(kept: Store) -> None:
-    with subprocess.Popen(["true"]) as child:
-        child.wait()
-    dead, host = child.pid, socket.gethostname()
-    with subprocess.Popen(["sleep", "60"]) as living:
-        gone = {f"ab.json-{host}-{dead}", f"probe-{host}-{dead}"}
-        stays = {
-            f"ab.json-{host}-{living.pid}",
-            f"ab.json-{host}-{os.getpid()}",
-            f"ab.json-elsewhere-{dead}",
-            f"ab.json-not{host}-{dead}",  # other machines whose names end like ours
-            f"ab.json-other-{host}-{dead}",
-            "a note of mine",
-        }
-        for name in gone | stays:
-            (kept.folder / "tmp" / name).write_text("half")
-        Store(kept.folder)
-        living.kill()
-    assert {p.name for p in (kept.folder / "tmp").iterdir()} == stays
-    assert kept.load(spec()) == RESULT
-
-
-# Locks.
-
-HOLDER = """
-import sys
-from pathlib import Path
-from heavybandit.pipeline.store import Lock
-
-for line in sys.stdin:
-    if line == "claim\\n":
-        lock = Lock(Path(sys.argv[1]))
-        print(lock.held, flush=True)
-    else:
-        lock.release()
-        print("released", flush=True)
-"""
-
-
-class Other:
-    """Another process that claims and releases when told to."""
-
-    def __init__(self, path: Path) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", HOLDER, str(path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def told_to(self, order: str) -> str:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(f"{order}\n")
-        self.process.stdin.flush()
-        return self.process.stdout.readline().strip()
-
-    def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self.process.communicate()
-
-
-@pytest.fixture
-def other(kept: Store) -> Iterator[Other]:
-    made = Other(kept.folder / "locks" / "group")
-    yield made
-    made.kill()
-
-
-def test_a_group_has_one_holder_until_it_is_released(kept: Store, other: Other) -> None:
-    assert other.told_to("claim") == "True"
-    with kept.lock("group") as held, kept.lock("another") as held_too:
-        assert not held
-        assert held_too
-    assert other.told_to("release") == "released"
-    with kept.lock("group") as held:
-        assert held
-        assert other.told_to("claim") == "False"
-    assert other.told_to("claim") == "True"
-
-
-def test_a_group_whose_holder_was_killed_can_be_claimed(kept: Store, other: Other) -> None:
-    assert other.told_to("claim") == "True"
-    assert not Lock(kept.folder / "locks" / "group").held
-    other.kill()
-    with kept.lock("group") as held:
-        assert held
-
-
-def test_a_claim_is_released_when_the_work_fails(kept: Store) -> None:
-    def work() -> None:
-        with kept.lock("group") as held:
-            assert held
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        work()
-    with kept.lock("group") as held:
-        assert held
-
-
-def test_a_file_system_without_locks_is_not_taken_for_another_holder(
-    kept: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def no_locks(*_: Any) -> None:
-        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-
-    monkeypatch.setattr("fcntl.flock", no_locks)
-    # A sweep waits for whoever holds a group; nobody does, so it would wait for ever.
-    try:
-        held = Lock(kept.folder / "locks" / "group").held
-    except StoreError:
-        held = True
-    assert held

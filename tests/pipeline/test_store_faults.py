@@ -1,0 +1,283 @@
+"""The store on a full disk, in folders that may not be written, and among other processes."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from heavybandit.pipeline import store
+from heavybandit.pipeline.store import Lock, Store, StoreError
+from stored import RESULT, everything, spec
+
+# A full disk, and folders that may not be written.
+
+
+@contextlib.contextmanager
+def files_no_larger_than(size: int) -> Iterator[None]:
+    """The system refuses to write more than so many bytes into one file (EFBIG)."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_run_that_finds_no_room_is_an_error_and_leaves_no_part_of_it(kept: Store) -> None:
+    before = everything(kept.folder)
+    large = {"curve": [1 / 3] * 10_000}
+    path = kept.path(spec(1))
+    with files_no_larger_than(8192), pytest.raises(StoreError, match="no room left") as caught:
+        kept.save(spec(1), large)
+    assert str(path) in str(caught.value)
+    assert "free some space and run the same again" in str(caught.value)
+    path.parent.rmdir()  # nothing is in it
+    assert everything(kept.folder) == before
+    assert kept.load(spec()) == RESULT
+    kept.save(spec(1), large)
+    assert kept.load(spec(1)) == large
+
+
+def test_a_run_that_finds_no_room_does_not_harm_the_one_it_would_replace(kept: Store) -> None:
+    before = everything(kept.folder)
+    with files_no_larger_than(8192), pytest.raises(StoreError, match="no room left"):
+        kept.save(spec(), {"curve": [1 / 3] * 10_000})
+    assert everything(kept.folder) == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_full_device_is_an_error_that_says_so(kept: Store) -> None:
+    path = kept.path(spec(1))
+    (kept.folder / "tmp" / f"{path.name}-{store._me()}").symlink_to("/dev/full")
+    with pytest.raises(StoreError, match="no room left") as caught:
+        kept.save(spec(1), RESULT)
+    assert isinstance(caught.value.__cause__, OSError)
+    assert caught.value.__cause__.errno == errno.ENOSPC
+    assert list((kept.folder / "tmp").iterdir()) == []
+    assert kept.load(spec(1)) is None
+    assert kept.load(spec()) == RESULT
+
+
+def test_a_new_store_that_finds_no_room_is_an_error_and_has_no_format_yet(tmp_path: Path) -> None:
+    with files_no_larger_than(0), pytest.raises(StoreError, match="no room left"):
+        Store(tmp_path / "store")
+    assert not (tmp_path / "store" / "format.json").exists()
+    Store(tmp_path / "store").save(spec(), RESULT)
+
+
+@pytest.fixture
+def guarded() -> Iterator[Store]:
+    """A store with a finished run, in a folder that anyone can reach."""
+    place = Path(tempfile.mkdtemp(prefix="heavybandit-test-"))
+    place.chmod(0o755)
+    made = Store(place / "store")
+    made.save(spec(), RESULT)
+    yield made
+    shutil.rmtree(place)
+
+
+@contextlib.contextmanager
+def may_only_read(folder: Path) -> Iterator[None]:
+    """Nothing under the folder can be written; root, who always can, becomes nobody meanwhile."""
+    modes = {p: p.stat().st_mode for p in (folder, *folder.rglob("*"))}
+    for path in modes:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+        for path, mode in modes.items():
+            if path.exists():
+                path.chmod(mode)
+
+
+def test_a_read_only_store_cannot_be_opened_for_a_sweep_and_the_error_says_why(
+    guarded: Store,
+) -> None:
+    before = everything(guarded.folder)
+    with may_only_read(guarded.folder), pytest.raises(StoreError, match="no permission") as caught:
+        Store(guarded.folder)
+    assert str(guarded.folder) in str(caught.value)
+    assert "--store" in str(caught.value)
+    assert everything(guarded.folder) == before
+
+
+def test_a_store_that_becomes_read_only_refuses_new_runs_and_still_gives_old_ones(
+    guarded: Store,
+) -> None:
+    before = everything(guarded.folder)
+    with may_only_read(guarded.folder):
+        with pytest.raises(StoreError, match="no permission"):
+            guarded.save(spec(1), RESULT)
+        assert guarded.load(spec()) == RESULT
+    assert everything(guarded.folder) == before
+
+
+def test_a_damaged_file_that_cannot_be_set_aside_is_an_error_and_left_as_it_is(
+    guarded: Store,
+) -> None:
+    guarded.path(spec()).write_bytes(b"{")
+    with may_only_read(guarded.folder), pytest.raises(StoreError, match="no permission"):
+        guarded.load(spec())
+    assert guarded.path(spec()).read_bytes() == b"{"
+
+
+def test_a_format_file_that_may_not_be_read_is_an_error_that_names_it(guarded: Store) -> None:
+    marker = guarded.folder / "format.json"
+    for path in (guarded.folder, *guarded.folder.iterdir()):
+        path.chmod(0o777)
+    marker.chmod(0o000)
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        with pytest.raises(StoreError, match=r"format\.json"):
+            Store(guarded.folder)
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+def test_a_claim_that_may_not_be_written_is_an_error_that_says_so(guarded: Store) -> None:
+    with (
+        may_only_read(guarded.folder),
+        pytest.raises(StoreError, match="no permission"),
+        guarded.lock("group"),
+    ):
+        pass
+
+
+# What dead processes leave behind.
+
+
+def test_only_what_dead_processes_of_this_machine_were_writing_is_swept_up(kept: Store) -> None:
+    with subprocess.Popen(["true"]) as child:
+        child.wait()
+    dead, host = child.pid, socket.gethostname()
+    with subprocess.Popen(["sleep", "60"]) as living:
+        gone = {f"ab.json-{host}-{dead}", f"probe-{host}-{dead}"}
+        stays = {
+            f"ab.json-{host}-{living.pid}",
+            f"ab.json-{host}-{os.getpid()}",
+            f"ab.json-elsewhere-{dead}",
+            f"ab.json-not{host}-{dead}",  # other machines whose names end like ours
+            f"ab.json-other-{host}-{dead}",
+            "a note of mine",
+        }
+        for name in gone | stays:
+            (kept.folder / "tmp" / name).write_text("half")
+        Store(kept.folder)
+        living.kill()
+    assert {p.name for p in (kept.folder / "tmp").iterdir()} == stays
+    assert kept.load(spec()) == RESULT
+
+
+# Locks.
+
+HOLDER = """
+import sys
+from pathlib import Path
+from heavybandit.pipeline.store import Lock
+
+for line in sys.stdin:
+    if line == "claim\\n":
+        lock = Lock(Path(sys.argv[1]))
+        print(lock.held, flush=True)
+    else:
+        lock.release()
+        print("released", flush=True)
+"""
+
+
+class Other:
+    """Another process that claims and releases when told to."""
+
+    def __init__(self, path: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", HOLDER, str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def told_to(self, order: str) -> str:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{order}\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.communicate()
+
+
+@pytest.fixture
+def other(kept: Store) -> Iterator[Other]:
+    made = Other(kept.folder / "locks" / "group")
+    yield made
+    made.kill()
+
+
+def test_a_group_has_one_holder_until_it_is_released(kept: Store, other: Other) -> None:
+    assert other.told_to("claim") == "True"
+    with kept.lock("group") as held, kept.lock("another") as held_too:
+        assert not held
+        assert held_too
+    assert other.told_to("release") == "released"
+    with kept.lock("group") as held:
+        assert held
+        assert other.told_to("claim") == "False"
+    assert other.told_to("claim") == "True"
+
+
+def test_a_group_whose_holder_was_killed_can_be_claimed(kept: Store, other: Other) -> None:
+    assert other.told_to("claim") == "True"
+    assert not Lock(kept.folder / "locks" / "group").held
+    other.kill()
+    with kept.lock("group") as held:
+        assert held
+
+
+def test_a_claim_is_released_when_the_work_fails(kept: Store) -> None:
+    def work() -> None:
+        with kept.lock("group") as held:
+            assert held
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        work()
+    with kept.lock("group") as held:
+        assert held
+
+
+def test_a_file_system_without_locks_is_not_taken_for_another_holder(
+    kept: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_locks(*_: Any) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    # A sweep waits for whoever holds a group; nobody does, so it would wait for ever.
+    try:
+        held = Lock(kept.folder / "locks" / "group").held
+    except StoreError:
+        held = True
+    assert held

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..pipeline.recipes import CONTROLS, Recipe, recipe
 from ..pipeline.spec import Experiment
+
+four_seeds = partial(Experiment, seeds=4, checkpoints=20)
+"""Long runs, few of them."""
+totals = partial(Experiment, checkpoints=1, curve_seeds=0)
+"""Runs of which the regret at the end is all that is kept."""
 
 PAPER_POLICIES = tuple(
     recipe(name, v="printed", delta=0.01)

@@ -17,7 +17,7 @@ surely below it to the number of those not surely above it.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from ..pipeline.spec import Experiment
 from ..pipeline.tables import csv_text, write_if_new
 from ..policy import Floats
 from . import regrets
+from .ingredients import totals
 from .regrets import Runs
 from .statistics import mean_limit
 from .what_is_left_open import HALF, INSTANCES, SCALES, SKEWED
@@ -109,23 +110,6 @@ def grid(name: str) -> list[dict[str, float]]:
     return [dict(zip(knobs, values, strict=True)) for values in itertools.product(*knobs.values())]
 
 
-def _tuning(law: Law) -> Experiment:
-    return Experiment(
-        name=f"tuning_{law.name}",
-        what=f"the knobs of every policy, {law.words} noise, on seeds that only serve calibration",
-        worlds=world_recipes(law),
-        policies=(
-            *(informed(name, law, **knobs) for name in GRIDS for knobs in grid(name)),
-            recipe("Uniform"),
-        ),
-        horizons=(10**4,),
-        seeds=3,
-        first_seed=800,
-        checkpoints=1,
-        curve_seeds=0,
-    )
-
-
 @dataclass(frozen=True)
 class Entry:
     """Someone on the board: a policy, by whose constants, and whether it may clip."""
@@ -170,37 +154,54 @@ AS_PUBLISHED = (
 """The constants of theory and of public code."""
 
 
-def _board(law: Law) -> Experiment:
-    return Experiment(
-        name=f"board_{law.name}",
-        what=f"the leaderboard: tuned policies and controls, {law.words} noise, 30 seeds",
+def _plays(
+    kind: str, what: str, law: Law, policies: Iterable[Recipe], seeds: int, first_seed: int
+) -> Experiment:
+    """Some policies in all worlds with this noise."""
+    return totals(
+        name=f"{kind}_{law.name}",
+        what=what,
         worlds=world_recipes(law),
-        policies=tuple(entry.recipe(law) for entry in BOARD),
+        policies=tuple(policies),
         horizons=(10**4,),
+        seeds=seeds,
+        first_seed=first_seed,
+    )
+
+
+TUNING = tuple(
+    _plays(
+        "tuning",
+        f"the knobs of every policy, {law.words} noise, on seeds that only serve calibration",
+        law,
+        (*(informed(n, law, **knobs) for n in GRIDS for knobs in grid(n)), recipe("Uniform")),
+        seeds=3,
+        first_seed=800,
+    )
+    for law in LAWS
+)
+BOARDS = tuple(
+    _plays(
+        "board",
+        f"the leaderboard: tuned policies and controls, {law.words} noise, 30 seeds",
+        law,
+        (entry.recipe(law) for entry in BOARD),
         seeds=30,
         first_seed=500,
-        checkpoints=1,
-        curve_seeds=0,
     )
-
-
-def _published(law: Law) -> Experiment:
-    return Experiment(
-        name=f"published_{law.name}",
-        what=f"constants of theory and of public code, {law.words} noise, 10 seeds",
-        worlds=world_recipes(law),
-        policies=tuple(entry.recipe(law) for entry in AS_PUBLISHED),
-        horizons=(10**4,),
+    for law in (*LAWS, RARE)
+)
+PUBLISHED = tuple(
+    _plays(
+        "published",
+        f"constants of theory and of public code, {law.words} noise, 10 seeds",
+        law,
+        (entry.recipe(law) for entry in AS_PUBLISHED),
         seeds=10,
         first_seed=500,
-        checkpoints=1,
-        curve_seeds=0,
     )
-
-
-TUNING = tuple(_tuning(law) for law in LAWS)
-BOARDS = tuple(_board(law) for law in (*LAWS, RARE))
-PUBLISHED = tuple(_published(law) for law in (*LAWS, RARE))
+    for law in (*LAWS, RARE)
+)
 EXPERIMENTS = (*TUNING, *BOARDS, *PUBLISHED)
 
 PLACES = {"section6": "aligned", "lower_bound": "Theorem 3's"}

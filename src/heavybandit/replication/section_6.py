@@ -15,7 +15,7 @@ import numpy as np
 from ..pipeline.recipes import recipe
 from ..pipeline.spec import Experiment
 from ..policy import CONTEXT_STREAM, NOISE_STREAM, Floats, stream
-from .ingredients import CONTROL_POLICIES, PAPER_POLICIES, SECTION6_T
+from .ingredients import CONTROL_POLICIES, PAPER_POLICIES, SECTION6_T, totals
 
 if TYPE_CHECKING:
     from ..engine import Compiled
@@ -34,7 +34,7 @@ EXPERIMENTS = (
         first_seed=100,  # 0 to 9 were looked at before the rules were settled
         checkpoints=50,
     ),
-    Experiment(
+    totals(
         name="section6_short",
         what="Section 6 at 10⁴ plays, where the two algorithms are close: 400 seeds",
         worlds=SECTION6,
@@ -42,10 +42,8 @@ EXPERIMENTS = (
         horizons=(10**4,),
         seeds=400,
         first_seed=1_000,
-        checkpoints=1,
-        curve_seeds=0,
     ),
-    Experiment(
+    totals(
         name="section6_close",
         what="Section 6 at 10⁵ plays, where SupBMM and uniform play are close: 100 seeds",
         worlds=SECTION6,
@@ -53,10 +51,8 @@ EXPERIMENTS = (
         horizons=(10**5,),
         seeds=100,
         first_seed=1_000,
-        checkpoints=1,
-        curve_seeds=0,
     ),
-    Experiment(
+    totals(
         name="section6_centred",
         what="Section 6 with the Pareto noise's mean taken away",
         worlds=(recipe("section6", noise="pareto-centred"),),
@@ -64,8 +60,6 @@ EXPERIMENTS = (
         horizons=(10**4, 10**5),
         seeds=10,
         first_seed=100,
-        checkpoints=1,
-        curve_seeds=0,
     ),
 )
 

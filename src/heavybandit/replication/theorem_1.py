@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..pipeline.recipes import recipe
-from ..pipeline.spec import Experiment
 from ..policy import Floats, whole
 from .ingredients import (
     BMM_EXACT,
@@ -25,6 +24,7 @@ from .ingredients import (
     LITTLE_T,
     SECTION6_T,
     audit_of,
+    four_seeds,
     small_world,
 )
 
@@ -32,43 +32,35 @@ if TYPE_CHECKING:
     from ..engine import SupBTC
 
 EXPERIMENTS = (
-    Experiment(
+    four_seeds(
         name="theorem1",
         what="Theorem 1: SupBMM with the printed constants where it learns, to 10⁸ plays",
         worlds=(small_world(LITTLE_T),),
         policies=(BMM_EXACT,),
         horizons=tuple(10**k for k in range(4, 9)),
-        seeds=4,
-        checkpoints=20,
     ),
-    Experiment(
+    four_seeds(
         name="theorem1_half",
         what="Theorem 1 without a variance, ε = ½, to 10⁸ plays",
         worlds=(small_world(LITTLE_PARETO),),
         policies=(BMM_HALF,),
         horizons=tuple(10**k for k in range(4, 9)),
-        seeds=4,
-        checkpoints=20,
     ),
-    Experiment(
+    four_seeds(
         name="theorem1_dims",
         what="Theorem 1: SupBMM's regret as the dimension grows",
         worlds=tuple(small_world(LITTLE_T, dim) for dim in (2, 4, 8, 16)),
         policies=(BMM_EXACT,),
         horizons=(10**7,),
-        seeds=4,
-        checkpoints=20,
     ),
-    Experiment(
+    four_seeds(
         name="theorem_controls",
         what="controls in the worlds of Theorems 1 and 2",
         worlds=(small_world(LITTLE_T), small_world(LITTLE_PARETO)),
         policies=CONTROL_POLICIES,
         horizons=(10**4, 10**5, 10**6),
-        seeds=4,
-        checkpoints=20,
     ),
-    Experiment(
+    four_seeds(
         name="theorem_section6",
         what="Theorems 1 and 2 on Section 6's instance, to 10⁶ plays",
         worlds=(recipe("section6", noise="student-t"),),
@@ -77,8 +69,6 @@ EXPERIMENTS = (
             *CONTROL_POLICIES,
         ),
         horizons=(10**4, 10**5, 10**6),
-        seeds=4,
-        checkpoints=20,
     ),
     audit_of("bmm", BMM_EXACT, 10**5, 500, small_world(LITTLE_T)),
     audit_of("bmm_half", BMM_HALF, 10**5, 500, small_world(LITTLE_PARETO)),

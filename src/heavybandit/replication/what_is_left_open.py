@@ -23,6 +23,7 @@ from ..pipeline.spec import Experiment
 from ..pipeline.tables import csv_text, write_if_new
 from ..policy import EXPLORE_RULES
 from . import regrets
+from .ingredients import totals
 from .regrets import Runs, paired
 from .statistics import CONFIDENCE, NO, YES, surely
 
@@ -82,7 +83,7 @@ def _map(
     """
     published = (*FLAT, *BASELINES) if (v, eps) != ("exact", 1.0) else ()
     scales = {p: (CALIBRATED[p.text()], 1.0, *(() if long else (0.1, 0.01))) for p in ADJUSTABLE}
-    return Experiment(
+    return totals(
         name=name,
         what=f"the map of readings: {what}",
         worlds=tuple(recipe(instance, noise=law) for instance in INSTANCES),
@@ -95,12 +96,10 @@ def _map(
         horizons=(10**5 if long else 10**4,),
         seeds=4 if long or eps < 1 else 8,  # the slow ones: for ε < 1 BTC scans its history
         first_seed=200,
-        checkpoints=1,
-        curve_seeds=0,
     )
 
 
-CALIBRATION = Experiment(
+CALIBRATION = totals(
     name="calibration",
     what="every policy on Section 6 with seven width scales, on seeds that serve nothing else",
     worlds=tuple(recipe("section6", noise=law) for law in ("student-t", "pareto")),
@@ -108,8 +107,6 @@ CALIBRATION = Experiment(
     horizons=(10**4,),
     seeds=5,
     first_seed=800,
-    checkpoints=1,
-    curve_seeds=0,
 )
 
 MAPS = (
@@ -129,7 +126,7 @@ SKEWED = recipe("Pareto", shape=2.2, scale=1.0, centred=True)
 def _practice(name: str, law: Recipe | str, v: str, eps: float) -> Experiment:
     """Calibrated policies beside some that know nothing of heavy tails: many seeds."""
     tuned = ("CRT", "FlatBTC", "MoM", "FlatBMM", "LinUCB")
-    return Experiment(
+    return totals(
         name=name,
         what=f"what is gained over greedy ridge regression, {v} v, ε = {eps:g}: 40 seeds",
         worlds=tuple(recipe(instance, noise=law) for instance in INSTANCES),
@@ -144,8 +141,6 @@ def _practice(name: str, law: Recipe | str, v: str, eps: float) -> Experiment:
         horizons=(10**4,),
         seeds=40,
         first_seed=400,
-        checkpoints=1,
-        curve_seeds=0,
     )
 
 

@@ -100,3 +100,9 @@ def open_page(page: Page, book: str) -> Callable[..., Page]:
         return load(page, book + path, width=width, dark=dark)
 
     return open
+
+
+@pytest.fixture
+def bounds_page(open_page: Callable[..., Page]) -> Page:
+    """The page "What the bounds say"."""
+    return open_page("bounds.html")

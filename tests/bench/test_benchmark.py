@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -152,21 +151,3 @@ def test_goals_are_for_full_horizons_and_not_for_a_try() -> None:
 
 def test_the_committed_costs_answer_every_section_and_no_other() -> None:
     assert {cost.section.replace(" ", "-") for cost in load(ROOT / "data")} == set(SECTIONS)
-
-
-def test_reproducing_takes_the_measurements_as_they_were_recorded() -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    (recipe,) = re.findall(r"^reproduce:.*\n((?:\t.*\n)+)", makefile, re.M)
-    sweep, copy, notebooks, compare = (
-        recipe.index(part)
-        for part in ("heavybandit sweep", "\tcp data/bench.csv", "heavybandit notebooks", "compare")
-    )
-    assert sweep < copy < notebooks < compare
-    assert "benchmark.py" not in recipe
-
-
-def test_make_bench_installs_the_peers_and_runs_the_benchmark() -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    (needs, recipe) = re.findall(r"^bench:(.*?)##.*\n((?:\t.*\n)+)", makefile, re.M)[0]
-    assert ".venv/.ready-bench" in needs.split()
-    assert recipe == "\t$(PY) tests/benchmark.py\n"

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import conf
 import gather as book
 import heavybandit
 from gather import Book
@@ -154,7 +155,7 @@ def test_the_api_has_every_public_name_and_module() -> None:
 
 def test_a_docstring_stands_as_it_is() -> None:
     lines = ["|Σ β_i X_i| ≤ x* by `eps`: a_", "", "    V  (n, d)", "    Y", "", "End."]
-    assert book.restructured(lines) == [
+    assert conf.restructured(lines) == [
         "\\|Σ β\\_i X\\_i\\| ≤ x\\* by \\ ``eps``\\ \\: a\\_",
         "",
         *("", ".. code-block:: text", ""),

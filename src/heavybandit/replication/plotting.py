@@ -111,7 +111,7 @@ def rows(
     label: str | None = None,
     lower: float = 0.0,
 ) -> None:
-    """A dot a row, the first row on top, with a bar over its span; `which` picks the identity.
+    """One dot per row, the first row on top, with a bar over its span; `which` picks the identity.
 
     lower   by how much of a row it stands below its middle
     """
@@ -245,7 +245,7 @@ def apart(places: Sequence[float], least: float) -> list[float]:
 
 
 def shares(axes: Axes, table: Floats, names: Sequence[str], columns: Sequence[str]) -> None:
-    """Rows of shares as shades from white to black, a row a name; the largest of each is named."""
+    """Rows of shares as shades from white to black, one per name; the largest of each is named."""
     axes.imshow(table, aspect="auto", cmap="Greys", vmin=0, vmax=max(0.5, float(table.max())))
     axes.set_yticks(range(len(names)), names)
     axes.set_xticks(range(len(columns)), columns, fontsize=8)
@@ -333,7 +333,7 @@ def draw_horizons(
 
 
 def stage_bars(axes: Axes, shares: Floats, names: Sequence[str]) -> None:
-    """A bar a row of `shares`, cut into stages, each with its number where there is room."""
+    """One bar per row of `shares`, cut into stages, each with its number where there is room."""
     for i, row in enumerate(shares):
         bottom = 0.0
         for s, share in enumerate(row):

@@ -76,20 +76,15 @@ def test_a_missed_goal_is_printed_as_missed(capsys: pytest.CaptureFixture[str]) 
     assert "3.00 [3.00, 3.00]" in lines[0]
 
 
-@pytest.mark.parametrize(("options", "code"), [([], 0), (["--strict"], 1)])
 def test_the_summary_lists_what_was_missed_and_strict_makes_it_the_exit_code(
-    options: list[str],
-    code: int,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(benchmark, "measure", lambda *_: [missed_row()])
-    assert benchmark.main(["--record", str(tmp_path), *options]) == code
-    assert "goals missed: 1 of 1\n  floor world: SupBTC, T = 10: 3.00, goal ≤ 2" in (
-        capsys.readouterr().out
-    )
-    assert load(tmp_path) == [missed_row()]
+    listed = "goals missed: 1 of 1\n  floor world: SupBTC, T = 10: 3.00, goal ≤ 2"
+    for options, code in (([], 0), (["--strict"], 1)):
+        assert benchmark.main(["--record", str(tmp_path), *options]) == code
+        assert listed in capsys.readouterr().out
+        assert load(tmp_path) == [missed_row()]
 
 
 def test_a_section_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

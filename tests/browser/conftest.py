@@ -16,12 +16,8 @@ from . import chromium
 
 BOOK = Path(__file__).parents[2] / "build" / "book" / "html"
 FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
+    *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
 )
 SETTLED = "() => window.MathJax?.startup?.promise?.then(() => null)"
 

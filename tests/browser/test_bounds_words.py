@@ -83,9 +83,7 @@ REFUSED: dict[str, tuple[Callable[..., object], Call, list[tuple[int, float]]]] 
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_theory_refuses_the_page_refuses_with_the_same_words(
-    name: str, bounds_page: Page
-) -> None:
+def test_what_theory_refuses_the_page_refuses_in_its_words(name: str, bounds_page: Page) -> None:
     twin, accepted, changes = REFUSED[name]
     calls = [(*accepted[:i], wrong, *accepted[i + 1 :]) for i, wrong in changes]
     said = bounds_page.evaluate(
@@ -156,9 +154,7 @@ def in_words(x: float) -> str:
     return f"{float(f'{x:.2g}'):g}"
 
 
-def test_in_section_6_both_upper_bounds_say_nothing_at_a_hundred_thousand(
-    bounds_page: Page,
-) -> None:
+def test_in_section_6_both_upper_bounds_say_nothing_at_100_000_plays(bounds_page: Page) -> None:
     assert bounds_page.inner_text("#bounds-summary") == (
         "At T = 10⁵ Theorems 1 and 2 say nothing, and Theorem 3 does not apply."
     )
@@ -275,9 +271,7 @@ LOWER: list[tuple[Setting, str, str, str]] = [  # a setting, both sentences, how
 ]
 
 
-def test_the_sentences_on_the_lower_bound_name_what_is_missing_or_false(
-    bounds_page: Page,
-) -> None:
+def test_the_sentences_on_the_lower_bound_name_what_is_missing_or_false(bounds_page: Page) -> None:
     for setting, printed, repaired, end in LOWER:
         said = bounds_page.evaluate(
             "(s) => window.heavybanditBounds.sentences(s)", {**SECTION6, **setting}

@@ -77,9 +77,7 @@ def test_a_fault_is_caught_and_named(body: str, says: str, found: Found) -> None
     assert any(says in wrong for wrong in found(body)), found(body)
 
 
-def test_a_pale_word_beside_a_formula_is_caught_when_only_colours_are_asked_about(
-    found: Found,
-) -> None:
+def test_a_pale_word_beside_a_formula_is_caught_by_the_rules_on_colours(found: Found) -> None:
     pale = "<p style='color: #ccc; background: #fff'>pale <mjx-container>y</mjx-container></p>"
     (wrong,) = found(pale, checks.COLOUR_RULES)
     assert wrong.startswith("color-contrast: ")

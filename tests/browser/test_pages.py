@@ -43,9 +43,7 @@ def test_a_page_is_whole_readable_and_asks_for_nothing_elsewhere(
     assert "\n".join([*wrong, *watch.wrong]) == ""
 
 
-def test_the_book_has_a_page_for_every_notebook_and_everything_it_promises(
-    open_page: Open,
-) -> None:
+def test_the_book_has_a_page_for_every_notebook_and_everything_it_promises(open_page: Open) -> None:
     promised = {"algorithms", "glossary", "readings", "errata", "api", "search", "api_theory"}
     notebooks = {path.stem for path in (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")}
     assert {f"{name}.html" for name in promised | notebooks} <= set(PAGES)

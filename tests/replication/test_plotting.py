@@ -1,4 +1,4 @@
-"""Figures: the same bytes each time, words beside the picture, an identity a policy."""
+"""Figures: the same bytes each time, words beside the picture, one identity per policy."""
 
 from __future__ import annotations
 

@@ -1,16 +1,11 @@
-"""Sphinx's settings for the reading edition; `make book` copies this file beside the sources."""
+"""Sphinx's settings for the reading edition; gather.py copies this file beside the sources."""
 
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 from typing import Any
 
 import heavybandit
-
-sys.path.append(str(Path(__file__).parent))  # where gather.py was copied too
-from gather import restructured
 
 project = "heavybandit"
 author = "The heavybandit authors"
@@ -71,6 +66,30 @@ html_theme_options = {
 FLOATS = re.compile(
     r"~?(numpy\.)?ndarray\[tuple\[[^]]*\], ~?(numpy\.)?dtype\[~?(numpy\.)?float64\]\]"
 )
+
+
+def restructured(lines: list[str]) -> list[str]:
+    """A docstring as it stands, in reStructuredText: nothing in it is taken for markup.
+
+    Only code in backticks is set as code, and indented lines keep their layout.
+    """
+    out: list[str] = []
+    layout = False
+    for line in lines:
+        indented = line.startswith("    ")
+        if indented and not layout:
+            out += ["", ".. code-block:: text", ""]
+        elif layout and line.strip() and not indented:
+            out.append("")
+        layout = indented or (layout and not line.strip())
+        if layout:
+            out.append(line)
+            continue
+        parts = re.split(r"`+([^`]+)`+", line)
+        parts[::2] = [re.sub(r"([\\*|_<>`:])", r"\\\1", part) for part in parts[::2]]
+        parts[1::2] = [f"\\ ``{part}``\\ " for part in parts[1::2]]
+        out.append("".join(parts))
+    return out
 
 
 def as_it_stands(*event: Any) -> None:

@@ -1,8 +1,8 @@
-"""The sources of the reading edition; `python book/gather.py` gathers them in build/.
+"""Gathers the sources of the reading edition: `python book/gather.py`, then Sphinx (`make book`).
 
-Sphinx reads pages of book/ and the notebooks as they are committed, never executed again. Here
-their links are led to other pages of the book, or to a page that shows the file, and the pages that
-follow from the package are written: claims, algorithms, errata, API. What does not fit together is
+They go to build/book/source: the pages of book/ and the notebooks as they are committed, never
+executed again, with links led to other pages of the book or to a page that shows the file; and the
+pages that follow from the package: claims, algorithms, errata, API. What does not fit together is
 an error with a sentence, so that no page is published with a hole.
 """
 
@@ -59,10 +59,10 @@ class Book:
 
         def lead(match: re.Match[str]) -> str:
             before, target, after = match.groups()
-            path, hash, fragment = (target or "").partition("#")
+            path, sharp, fragment = (target or "").partition("#")
             if not path or re.match(r"[a-z]+:", target):
                 return match[0]
-            return f"{before}{self.page_of(home, path, page)}{hash}{fragment}{after}"
+            return f"{before}{self.page_of(home, path, page)}{sharp}{fragment}{after}"
 
         return LINK.sub(lead, text)
 
@@ -131,8 +131,7 @@ def gather(root: Path = ROOT, out: Path | None = None) -> Path:
     out.mkdir(parents=True)
     book = Book(root, out)
     shutil.copytree(root / "book" / "_static", out / "_static")
-    for name in ("conf.py", "gather.py", "steps.py"):
-        shutil.copyfile(root / "book" / name, out / name)
+    shutil.copyfile(root / "book" / "conf.py", out / "conf.py")
     for path in sorted((root / "book").glob("*.md")):
         text = path.read_text(encoding="utf-8")
         if path.name == "glossary.md":
@@ -261,7 +260,7 @@ def page_name(module: str) -> str:
 
 
 def api() -> dict[str, str]:
-    """The pages of the API: the public names, and a page a module."""
+    """The pages of the API: one of the public names, and one per module."""
     public = []
     for name in heavybandit.__all__:
         found = getattr(heavybandit, name)
@@ -294,32 +293,8 @@ def api() -> dict[str, str]:
     return pages
 
 
-def restructured(lines: list[str]) -> list[str]:
-    """A docstring as it stands, in reStructuredText: nothing in it is taken for markup.
-
-    Only code in backticks is set as code, and indented lines keep their layout.
-    """
-    out: list[str] = []
-    layout = False
-    for line in lines:
-        indented = line.startswith("    ")
-        if indented and not layout:
-            out += ["", ".. code-block:: text", ""]
-        elif layout and line.strip() and not indented:
-            out.append("")
-        layout = indented or (layout and not line.strip())
-        if layout:
-            out.append(line)
-            continue
-        parts = re.split(r"`+([^`]+)`+", line)
-        parts[::2] = [re.sub(r"([\\*|_<>`:])", r"\\\1", part) for part in parts[::2]]
-        parts[1::2] = [f"\\ ``{part}``\\ " for part in parts[1::2]]
-        out.append("".join(parts))
-    return out
-
-
 if __name__ == "__main__":
     try:
         gather()
     except (ValueError, OSError) as error:
-        sys.exit(f"book: {error}")
+        sys.exit(f"book/gather.py: {error}")

@@ -142,7 +142,7 @@ def paired(algorithm: dict[str, Any], source: str) -> list[Paired]:
 
 
 def page(algorithms: Sequence[dict[str, Any]], source: str) -> str:
-    """The page in MyST Markdown: a row a step, the words first and the lines beside them."""
+    """The page in MyST Markdown: one row per step, the words first and the lines beside them."""
     parts = []
     for algorithm in algorithms:
         parts.append(f"## Algorithm {algorithm['number']}: {algorithm['title']}\n")

@@ -4,8 +4,8 @@ The machine may be shared, so no time stands alone. The two sides of a compariso
 turn gives one ratio, and the table has their median, smallest and largest; verdicts go by the
 median. Times are processor time on one thread, so that waiting for a processor does not count,
 except for sweeps, whose worker processes only the clock can see. Microseconds (µs) are for
-orientation. The tables are also written as text (`replication.timings` reads them): into
-build/bench, or where --record says. Exit code 0, or with --strict 1 on a miss.
+orientation. The tables are also written as text, which `heavybandit.replication.timings` reads:
+into build/bench, or where --record says. Exit code 0, or with --strict 1 on a miss.
 """
 
 from __future__ import annotations

@@ -12,14 +12,16 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def read(path):
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+PROJECT = tomllib.loads(read("pyproject.toml"))["project"]
+CITATION = yaml.safe_load(read("CITATION.cff"))
 LOCKS = ("bootstrap", "test", "lab", "book", "bench")
-EXTRAS_OF_LOCK = {
-    "test": ("test", "cluster"),
-    "lab": ("lab",),
-    "book": ("book",),
-    "bench": ("bench",),
-}
+EXTRAS_OF_LOCK = {lock: (lock,) for lock in LOCKS[1:]} | {"test": ("test", "cluster")}
 HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
 MACHINES = [
     {
@@ -35,16 +37,10 @@ MACHINES = [
 ]
 
 
-def lock_text(lock):
-    return (ROOT / "requirements" / f"{lock}.lock").read_text(encoding="utf-8")
-
-
 def entries(lock):
-    """The lock's logical lines, one a requirement, with its hashes."""
-    joined = lock_text(lock).replace("\\\n", " ")
-    return [
-        line for line in joined.splitlines() if line.strip() and not line.strip().startswith("#")
-    ]
+    """The lock's logical lines, one per requirement, with its hashes."""
+    lines = read(f"requirements/{lock}.lock").replace("\\\n", " ").splitlines()
+    return [line for line in lines if line.strip() and not line.strip().startswith("#")]
 
 
 def requirements(lock):
@@ -75,13 +71,9 @@ def declared(*extras):
     return [Requirement(line) for line in lines]
 
 
-def citation():
-    return yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-
-
 def workflow_commands(job):
-    workflow = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))
-    return [step["run"] for step in workflow["jobs"][job]["steps"] if "run" in step]
+    steps = yaml.safe_load(read(".github/workflows/test.yml"))["jobs"][job]["steps"]
+    return [step["run"] for step in steps if "run" in step]
 
 
 def test_every_lock_in_the_folder_is_checked_here():
@@ -97,12 +89,10 @@ def test_every_locked_package_has_one_exact_version_and_a_hash(lock):
 
 @pytest.mark.parametrize("lock", LOCKS)
 def test_no_lock_names_a_package_host_or_an_index_option(lock):
-    text = lock_text(lock)
-    options = {
-        option for entry in entries(lock) for option in re.findall(r"(?<!\S)-[a-z-]+", entry)
-    }
+    text = read(f"requirements/{lock}.lock")
     assert "://" not in text
     assert " @ " not in text
+    options = {option for line in entries(lock) for option in re.findall(r"(?<!\S)-[a-z-]+", line)}
     assert options == {"--hash"}
 
 
@@ -133,7 +123,7 @@ def test_every_dependency_in_pyproject_has_a_lower_bound_and_no_pin():
 
 
 def test_environment_yml_pins_every_direct_dependency_as_the_locks_do():
-    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    environment = yaml.safe_load(read("environment.yml"))
     conda = [entry for entry in environment["dependencies"] if isinstance(entry, str)]
     (through_pip,) = [e["pip"] for e in environment["dependencies"] if isinstance(e, dict)]
     linux = next(m for m in MACHINES if m["python_version"] == "3.11")
@@ -150,53 +140,35 @@ def test_environment_yml_pins_every_direct_dependency_as_the_locks_do():
 
 
 def test_the_citation_names_this_software_and_the_paper():
-    cff = citation()
-    assert cff["cff-version"] == "1.2.0"
-    assert "heavybandit" in cff["title"]
-    assert cff["message"]
-    (paper,) = cff["references"]
-    assert paper["type"] == "conference-paper"
-    assert paper["title"] == (
-        "Nearly Optimal Regret for Stochastic Linear Bandits with Heavy-Tailed Payoffs"
-    )
-    assert [f"{a['given-names']} {a['family-names']}" for a in paper["authors"]] == [
-        "Bo Xue",
-        "Guanghui Wang",
-        "Yimu Wang",
-        "Lijun Zhang",
-    ]
-    assert paper["year"] == 2020
+    assert CITATION["cff-version"] == "1.2.0"
+    assert "heavybandit" in CITATION["title"]
+    assert CITATION["message"]
+    (paper,) = CITATION["references"]
+    assert (paper["type"], paper["year"]) == ("conference-paper", 2020)
+    title = "Nearly Optimal Regret for Stochastic Linear Bandits with Heavy-Tailed Payoffs"
+    assert paper["title"] == title
+    authors = [f"{a['given-names']} {a['family-names']}" for a in paper["authors"]]
+    assert authors == ["Bo Xue", "Guanghui Wang", "Yimu Wang", "Lijun Zhang"]
 
 
 def test_the_installed_version_is_the_one_in_pyproject_and_in_the_citation():
-    assert version("heavybandit") == PROJECT["version"] == citation()["version"]
+    assert version("heavybandit") == PROJECT["version"] == CITATION["version"]
 
 
 def test_the_workflow_runs_the_ci_script_which_runs_make_test_and_requires_a_browser():
-    script = (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()
+    script = read(".ci/run").splitlines()
     assert workflow_commands("locked") == [".ci/run"]
     assert (ROOT / ".ci/run").stat().st_mode & 0o111
     assert "set -euo pipefail" in script
     assert script[-2:] == ["export HEAVYBANDIT_BROWSER=required", "make test"]
 
 
-def test_make_test_builds_the_book_and_then_reads_it_in_a_browser():
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    (recipe,) = re.findall(r"^test:.*\n((?:\t.*\n)+)", makefile, re.M)
-    assert recipe.splitlines()[-2:] == ["\t$(build-book)", "\t@$(PY) tests/browser/chromium.py"]
-    (build,) = re.findall(r"^define build-book\n(.*?)^endef", makefile, re.M | re.S)
-    assert " -W " in build
-
-
 def test_the_ci_script_looks_for_the_browsers_that_the_tests_look_for():
-    script = (ROOT / ".ci/run").read_text(encoding="utf-8")
-    (named,) = re.findall(r"for name in ([^;]+);", script)
-    source = (ROOT / "tests/browser/chromium.py").read_text(encoding="utf-8")
-    (looked_for,) = re.findall(r"^NAMES = \((.*)\)$", source, re.M)
+    (named,) = re.findall(r"for name in ([^;]+);", read(".ci/run"))
+    (looked_for,) = re.findall(r"^NAMES = \((.*)\)$", read("tests/browser/chromium.py"), re.M)
     assert named.split() == re.findall(r'"([^"]+)"', looked_for)
 
 
 def test_the_weekly_job_runs_the_checks_with_the_newest_versions():
     assert "make test-newest" in workflow_commands("newest")
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert re.search(r"^test-newest:", makefile, re.M)
+    assert re.search(r"^test-newest:", read("Makefile"), re.M)

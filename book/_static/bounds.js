@@ -1,7 +1,7 @@
 /* The page "What the bounds say": Theorems 1 to 3 for any setting, computed here.
 
    The formulas are those of src/heavybandit/theory.py, under the same names, with the arguments in
-   the same order and the same refusals; tests/browser/test_bounds.py holds the two equal over a
+   the same order and the same refusals; tests/browser/test_bounds_words.py holds the two equal over a
    grid. Everything below the formulas is the page: numbers in words, sentences, table, drawing,
    controls. No library, and nothing is fetched. */
 

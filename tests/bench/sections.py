@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import pairwise
 from statistics import median
+from typing import Any
 
 from heavybandit.replication.timings import Timing
 
@@ -30,28 +31,29 @@ FLAT = 1.2
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is measured."""
+    """How much is measured: by default, as with --full."""
 
-    name: str
-    few: int  # turns of what is slow …
-    some: int
-    many: int  # … and of what is quick
-    short: int  # horizons of engine against engine
-    long: int
-    numpy: int  # rounds against NumPy
-    peers: int  # and against the peers
-    literal: tuple[int, ...]  # horizons of SupBTC in paper.py
-    literal_tofu: tuple[int, ...]
-    grown: tuple[tuple[int, int], ...]  # horizons and turns, in processes of their own
-    grown_policies: tuple[str, ...]
-    sideways: int  # the horizon at which d, K, plays and ε vary
-    dims: tuple[int, ...]
-    arms: tuple[int, ...]
-    deltas: tuple[float, ...]  # with which SupBMM's plays a round grow
-    eps: tuple[float, ...]
-    sweeps: tuple[int, int]  # runs of a short and of a long sweep
-    pools: tuple[int, ...]  # and their workers
-    seeds: int  # seeds of the sweep that two workers share
+    name: str = "full"
+    few: int = 3  # turns of what is slow …
+    some: int = 5
+    many: int = 15  # … and of what is quick
+    short: int = 10**5  # horizons of engine against engine
+    long: int = 10**6
+    numpy: int = 20_000  # rounds against NumPy
+    peers: int = 5_000  # and against the peers
+    literal: tuple[int, ...] = (1_000, 2_000, 5_000, 10_000)  # horizons of SupBTC in paper.py
+    literal_tofu: tuple[int, ...] = (1_000, 2_000, 5_000)
+    # horizons and turns, in processes of their own
+    grown: tuple[tuple[int, int], ...] = ((10**4, 3), (10**5, 3), (10**6, 3), (10**7, 1))
+    grown_policies: tuple[str, ...] = GROWN
+    sideways: int = 20_000  # the horizon at which d, K, δ and ε vary
+    d: tuple[int, ...] = (2, 5, 10, 20, 40)
+    K: tuple[int, ...] = (5, 20, 80)
+    delta: tuple[float, ...] = (0.5, 1e-2, 1e-4, 1e-8, 1e-16)  # with which SupBMM's plays grow
+    eps: tuple[float, ...] = (1.0, 0.75, 0.5, 0.25)
+    sweeps: tuple[int, int] = (100, 1000)  # runs of a short and of a long sweep
+    pools: tuple[int, ...] = (1, 2)  # and their workers
+    seeds: int = 16  # seeds of the sweep that two workers share
     judged: bool = True  # goals are for these horizons, not for a try
 
     def goal(self, goal: str) -> str:
@@ -59,30 +61,8 @@ class Scale:
         return goal if self.judged else ""
 
 
-FULL = Scale(
-    name="full",
-    few=3,
-    some=5,
-    many=15,
-    short=10**5,
-    long=10**6,
-    numpy=20_000,
-    peers=5_000,
-    literal=(1_000, 2_000, 5_000, 10_000),
-    literal_tofu=(1_000, 2_000, 5_000),
-    grown=((10**4, 3), (10**5, 3), (10**6, 3), (10**7, 1)),
-    grown_policies=GROWN,
-    sideways=20_000,
-    dims=(2, 5, 10, 20, 40),
-    arms=(5, 20, 80),
-    deltas=(0.5, 1e-2, 1e-4, 1e-8, 1e-16),
-    eps=(1.0, 0.75, 0.5, 0.25),
-    sweeps=(100, 1000),
-    pools=(1, 2),
-    seeds=16,
-)
-DEFAULT = replace(
-    FULL,
+FULL = Scale()
+DEFAULT = Scale(
     name="default",
     few=2,
     some=3,
@@ -92,8 +72,7 @@ DEFAULT = replace(
     sideways=10_000,
     seeds=8,
 )
-QUICK = replace(
-    DEFAULT,
+QUICK = Scale(
     name="quick",
     few=1,
     some=1,
@@ -107,9 +86,9 @@ QUICK = replace(
     grown=((3_000, 1),),
     grown_policies=("SupBTC",),
     sideways=1_000,
-    dims=(2, 10),
-    arms=(5, 20),
-    deltas=(0.5, 1e-2),
+    d=(2, 10),
+    K=(5, 20),
+    delta=(0.5, 1e-2),
     eps=(1.0, 0.5),
     sweeps=(20, 40),
     pools=(1,),  # a few runs are over before a second worker has started
@@ -119,27 +98,35 @@ QUICK = replace(
 SCALES = {scale.name: scale for scale in (QUICK, DEFAULT, FULL)}
 
 
-def compared(
-    section: str, what: str, names: tuple[str, str], one: Case, other: Case, turns: int, goal: str
+def measured(
+    section: str,
+    what: str,
+    names: tuple[str, str],
+    one: Side,
+    other: Side,
+    turns: int,
+    **words: Any,
 ) -> Timing:
-    """Two whole simulations; the row has the setting of the first."""
-    pairs = turns_of(f"{section}: {what}", one.whole(), other.whole(), turns)
-    return weigh(section, what, names, pairs, goal=goal, **one.setting)
+    """Two sides, turn by turn; `words` as for `weigh`."""
+    pairs = turns_of(f"{section}: {what}", one, other, turns)
+    return weigh(section, what, names, pairs, **words)
 
 
 def uniform(scale: Scale) -> Iterator[Timing]:
     """SupBTC over Uniform, which only draws an arm."""
-    sides = Case("SupBTC", scale.short), Case("Uniform", scale.short)
-    names, what = ("SupBTC", "Uniform"), f"T = {scale.short:,}"
-    yield compared("uniform", what, names, *sides, scale.many, scale.goal("≤ 3"))
+    one, other = Case("SupBTC", scale.short), Case("Uniform", scale.short)
+    words = {"goal": scale.goal("≤ 3"), **one.setting}
+    sides = ("SupBTC", "Uniform"), one.whole(), other.whole()
+    yield measured("uniform", f"T = {scale.short:,}", *sides, scale.many, **words)
 
 
 def horizon(scale: Scale) -> Iterator[Timing]:
     """A long horizon over a short one, for the two that would go through their history."""
     names = f"T = {scale.long:,}", f"T = {scale.short:,}"
     for policy in ("SupBTC", "TOFU"):
-        sides = Case(policy, scale.long), Case(policy, scale.short)
-        yield compared("horizon", policy, names, *sides, scale.few, scale.goal("≤ 2"))
+        one, other = Case(policy, scale.long), Case(policy, scale.short)
+        words = {"goal": scale.goal("≤ 2"), **one.setting}
+        yield measured("horizon", policy, names, one.whole(), other.whole(), scale.few, **words)
 
 
 def numpy(scale: Scale) -> Iterator[Timing]:
@@ -157,10 +144,9 @@ def peers(scale: Scale) -> Iterator[Timing]:
 
 
 def _against(section: str, name: str, rounds: int, turns: int, goal: str) -> Timing:
-    task, what = others.task(rounds), f"{name}, T = {rounds:,}"
-    pairs = turns_of(f"{section}: {what}", task.other(name), task.engine(), turns)
-    setting = Case("LinUCB", rounds).setting
-    return weigh(section, what, ("peer", "engine"), pairs, goal=goal, **setting)
+    task, words = others.task(rounds), {"goal": goal, **Case("LinUCB", rounds).setting}
+    sides = ("peer", "engine"), task.other(name), task.engine()
+    return measured(section, f"{name}, T = {rounds:,}", *sides, turns, **words)
 
 
 @cache
@@ -196,13 +182,12 @@ def paper_grows(scale: Scale) -> Iterator[Timing]:
 def _twins(case: Case, what: str, turns: int, goal: str = "") -> Timing:
     """The engine is over in milliseconds: its side of a turn is the median of five runs."""
     engine, literal = case.whole(), replace(case, literal=True).whole()
-    steady = partial(_median_of_five, engine)
-    pairs = turns_of(f"paper: {what}", literal, steady, turns)
-    return weigh("paper", what, ("paper.py", "engine"), pairs, goal=goal, **case.setting)
 
+    def steady() -> float:
+        return median(engine() for _ in range(5))
 
-def _median_of_five(side: Side) -> float:
-    return median(side() for _ in range(5))
+    words = {"goal": goal, **case.setting}
+    return measured("paper", what, ("paper.py", "engine"), literal, steady, turns, **words)
 
 
 def floor_world(scale: Scale) -> Iterator[Timing]:
@@ -229,8 +214,8 @@ def _over_a_floor(section: str, case: Case, floor: str, turns: int, goal: str = 
     plays = case.build().plays
     what = f"{case.policy}, T = {case.T:,}" + (f", plays: {plays}" if plays > 1 else "")
     below = case.drawing() if floor == "drawing" else case.noise()
-    pairs = turns_of(f"{section}: {what}", case.whole(), below, turns)
-    return weigh(section, what, ("whole", floor), pairs, goal=goal, **case.setting)
+    words = {"goal": goal, **case.setting}
+    return measured(section, what, ("whole", floor), case.whole(), below, turns, **words)
 
 
 @cache
@@ -278,38 +263,16 @@ def memory(scale: Scale) -> Iterator[Timing]:
         yield weigh("memory", what, sides, pairs, **words, **Case(policy, T).setting)
 
 
-def growth_d(scale: Scale) -> Iterator[Timing]:
-    """As the dimensions grow."""
-    for d in scale.dims:
-        for policy in GROWN:
-            yield _grown("growth d", Case(policy, scale.sideways, d=d), f"d = {d}", scale)
-
-
-def growth_K(scale: Scale) -> Iterator[Timing]:
-    """As the arms grow in number."""
-    for K in scale.arms:
-        for policy in GROWN:
-            yield _grown("growth K", Case(policy, scale.sideways, K=K), f"K = {K}", scale)
-
-
-def growth_plays(scale: Scale) -> Iterator[Timing]:
-    """As SupBMM's plays a round grow, because δ falls."""
-    for delta in scale.deltas:
-        case = Case("SupBMM", scale.sideways, delta=delta)
-        yield _grown("growth plays", case, f"r = {case.build().plays}", scale)
-
-
-def growth_eps(scale: Scale) -> Iterator[Timing]:
-    """As ε falls: below 1 thresholds depend on the whole history, and some must be looked up."""
-    for eps in scale.eps:
-        for policy in ("SupBTC", "SupBMM", "TOFU", "CRT"):
-            yield _grown("growth eps", Case(policy, scale.sideways, eps=eps), f"ε = {eps:g}", scale)
-
-
-def _grown(section: str, case: Case, where: str, scale: Scale) -> Timing:
-    what = f"{case.policy}, {where}"
-    pairs = turns_of(f"{section}: {what}", case.whole(), case.drawing(), scale.some)
-    return weigh(section, what, ("whole", "drawing"), pairs, **case.setting)
+def varied(setting: str, policies: Sequence[str], scale: Scale) -> Iterator[Timing]:
+    """As one setting varies, over drawing the world; δ is varied for the plays that it asks for."""
+    section = f"growth {'plays' if setting == 'delta' else setting}"
+    for value in getattr(scale, setting):
+        for policy in policies:
+            case = Case(policy, scale.sideways, **{setting: value})
+            where = {"delta": f"r = {case.build().plays}", "eps": f"ε = {value:g}"}
+            what = f"{policy}, {where.get(setting, f'{setting} = {value}')}"
+            sides = ("whole", "drawing"), case.whole(), case.drawing()
+            yield measured(section, what, *sides, scale.some, **case.setting)
 
 
 def sweeps(scale: Scale) -> Iterator[Timing]:
@@ -317,9 +280,8 @@ def sweeps(scale: Scale) -> Iterator[Timing]:
     for workers in scale.pools:
         what, runs = f"workers: {workers}", scale.sweeps[1] // 2
         sides = partial(marginal_ms, workers, *scale.sweeps), partial(simulating_ms, runs)
-        pairs = turns_of(f"sweeps: {what}", *sides, scale.few)
         words = {"by": "difference", "unit": "ms", "goal": scale.goal("≤ 5")}
-        yield weigh("sweeps", what, ("in a sweep", "alone"), pairs, **words)
+        yield measured("sweeps", what, ("in a sweep", "alone"), *sides, scale.few, **words)
 
 
 def workers(scale: Scale) -> Iterator[Timing]:
@@ -327,8 +289,7 @@ def workers(scale: Scale) -> Iterator[Timing]:
     experiment = some_long_runs(scale.short, scale.seeds)
     what = f"{len(experiment.runs())} runs of {scale.short:,} plays"
     sides = [partial(sweeping, experiment, workers) for workers in (1, 2)]
-    pairs = turns_of(f"workers: {what}", *sides, 1)
-    yield weigh("workers", what, ("one", "two"), pairs, unit="s", goal=scale.goal("≥ 1.7"))
+    yield measured("workers", what, ("one", "two"), *sides, 1, unit="s", goal=scale.goal("≥ 1.7"))
 
 
 Section = Callable[[Scale], Iterator[Timing]]
@@ -344,10 +305,11 @@ SECTIONS: dict[str, tuple[str, Section]] = {
     "growth-T": ("As T grows, each in a process of its own", growth_T),
     "flat": ("The end of a run over its beginning", flat),
     "memory": ("Peak memory", memory),
-    "growth-d": ("As d grows", growth_d),
-    "growth-K": ("As K grows", growth_K),
-    "growth-plays": ("As SupBMM's plays a round grow", growth_plays),
-    "growth-eps": ("As ε falls", growth_eps),
+    "growth-d": ("As d grows", partial(varied, "d", GROWN)),
+    "growth-K": ("As K grows", partial(varied, "K", GROWN)),
+    "growth-plays": ("As SupBMM's plays a round grow", partial(varied, "delta", ("SupBMM",))),
+    # Below 1 thresholds depend on the whole history, and some must be looked up.
+    "growth-eps": ("As ε falls", partial(varied, "eps", ("SupBTC", "SupBMM", "TOFU", "CRT"))),
     "sweeps": ("What a sweep adds to a run", sweeps),
     "workers": ("One worker over two", workers),
 }

@@ -20,7 +20,7 @@ from heavybandit.engine.offers import price
 from heavybandit.pipeline.recipes import recipe
 from heavybandit.pipeline.spec import Experiment
 from heavybandit.pipeline.store import Store
-from heavybandit.pipeline.sweep import run_group, sweep
+from heavybandit.pipeline.sweep import sweep
 from heavybandit.policy import CONTEXT_STREAM, NOISE_STREAM, stream
 from heavybandit.simulate import BLOCK_DOUBLES
 
@@ -29,10 +29,7 @@ from .measuring import Side, say, timed
 SEED = 2020
 V = 4.0  # Section 6's bound on the raw second moment
 CONTROLS = ("Uniform", "GreedyRidge", "LinUCB")
-POLICIES = (
-    *CONTROLS,
-    *("SupBMM", "SupBTC", "FlatBMM", "FlatBTC", "MoM", "CRT", "MENU", "TOFU"),
-)
+POLICIES = (*CONTROLS, "SupBMM", "SupBTC", "FlatBMM", "FlatBTC", "MoM", "CRT", "MENU", "TOFU")
 
 
 @dataclass(frozen=True)
@@ -78,15 +75,16 @@ class Case:
         """The world alone, without a policy: contexts, what they pay in the mean, noise."""
         policy = self.build()
         rounds = min(policy.rounds, most or policy.rounds)
-        return partial(timed, rounds, draw_world, self.world, rounds, policy.plays)
+        return partial(timed, rounds, draw, self.world, rounds, policy.plays)
 
     def noise(self) -> Side:
         """The policy's own noise alone."""
         policy = self.build()
-        return partial(timed, policy.rounds, draw_noise, self.world, policy.rounds, policy.plays)
+        noise = partial(draw, self.world, policy.rounds, policy.plays, only_noise=True)
+        return partial(timed, policy.rounds, noise)
 
 
-def draw_world(world: Any, rounds: int, plays: int) -> None:
+def draw(world: Any, rounds: int, plays: int, *, only_noise: bool = False) -> None:
     """What a simulation draws, in the same blocks."""
     contexts, noise = stream(SEED, CONTEXT_STREAM), stream(SEED, NOISE_STREAM)
     theta = world.theta_star(SEED)
@@ -94,16 +92,9 @@ def draw_world(world: Any, rounds: int, plays: int) -> None:
     means, best = np.empty((block, world.n_arms)), np.empty(block)
     for first in range(0, rounds, block):
         n = min(block, rounds - first)
-        price(world.contexts(contexts, first, n, plays), theta, means, best)
+        if not only_noise:
+            price(world.contexts(contexts, first, n, plays), theta, means, best)
         world.noise.draw(noise, n * plays)
-
-
-def draw_noise(world: Any, rounds: int, plays: int) -> None:
-    """The noise of a simulation, in the same blocks."""
-    noise = stream(SEED, NOISE_STREAM)
-    block = max(1, BLOCK_DOUBLES // max(world.n_arms * world.dim, plays))
-    for first in range(0, rounds, block):
-        world.noise.draw(noise, min(block, rounds - first) * plays)
 
 
 @dataclass(frozen=True)
@@ -196,5 +187,5 @@ def simulating_ms(runs: int) -> float:
     groups = list(many_short_runs(runs).groups())
     start = time.perf_counter()
     for group in groups:
-        run_group(group)
+        group[0].run(group)
     return 1e3 * (time.perf_counter() - start) / runs

@@ -29,6 +29,7 @@ def f(
 def g():
     return 0  # step 8
 '''
+WHOLE = [[1, 2, 3, 4, 5, 7]]
 
 
 def algorithm(
@@ -39,16 +40,10 @@ def algorithm(
     return {"number": 1, "title": "f", "names": ["f"], "intro": "", "step": entries, **printed}
 
 
-def test_a_mark_names_one_step_a_range_or_several() -> None:
-    assert steps.numbers("6") == (6,)
-    assert steps.numbers("8–10") == (8, 9, 10)
-    assert steps.numbers("9, 17") == (9, 17)
-
-
-def test_a_heading_names_a_range_only_where_no_step_is_left_out() -> None:
+def test_marks_and_headings_name_one_step_a_range_or_several() -> None:
+    assert [steps.numbers(mark) for mark in ("6", "8–10", "9, 17")] == [(6,), (8, 9, 10), (9, 17)]
     assert steps.heading([6]) == "Step 6"
     assert steps.heading([8, 9, 10]) == "Steps 8–10"
-    assert steps.heading([9, 17]) == "Steps 9, 17"
     assert steps.heading([1, 2, 9, 17, 18]) == "Steps 1–2, 9, 17–18"
 
 
@@ -71,40 +66,27 @@ def test_only_the_named_definitions_are_looked_at() -> None:
 def test_each_step_gets_the_lines_that_are_marked_with_it_in_the_order_of_the_text() -> None:
     pairs = steps.paired(algorithm([1], [2], [3, 4], [5, 7]), SOURCE)
     assert [pair.steps for pair in pairs] == [(1,), (2,), (3, 4), (5, 7)]
-    assert [[piece.first for piece in pair.source] for pair in pairs] == [
-        [11],
-        [3],
-        [7, 8],
-        [8, 11],
-    ]
+    lines = [[piece.first for piece in pair.source] for pair in pairs]
+    assert lines == [[11], [3], [7, 8], [8, 11]]
 
 
-def test_a_step_of_the_text_without_a_line_is_refused() -> None:
-    with pytest.raises(ValueError, match="Algorithm 1: step 6 of the text has no line in f marked"):
-        steps.paired(algorithm([1, 2, 3, 4, 5, 6, 7]), SOURCE)
-
-
-def test_a_marked_line_without_a_step_of_the_text_is_refused() -> None:
-    with pytest.raises(ValueError, match="marked with step 5, but the text has no such step"):
-        steps.paired(algorithm([1, 2, 3, 4, 7]), SOURCE)
-
-
-def test_a_step_told_twice_is_refused() -> None:
-    with pytest.raises(ValueError, match="the text has step 2 more than once"):
-        steps.paired(algorithm([1, 2], [2, 3, 4, 5, 7]), SOURCE)
-
-
-def test_a_step_of_the_paper_that_neither_text_nor_source_has_is_refused() -> None:
-    with pytest.raises(ValueError, match="step 6 of the paper's 7 is neither in the text nor in"):
-        steps.paired(algorithm([1, 2, 3, 4, 5, 7], lines=7, closing=()), SOURCE)
-    with pytest.raises(ValueError, match="step 8 of the paper's 8 is neither in the text nor in"):
-        steps.paired(algorithm([1, 2, 3, 4, 5, 7], closing=(6,)), SOURCE)
-
-
-def test_a_step_that_the_paper_does_not_have_or_that_only_closes_is_refused() -> None:
-    for wrong in ({"lines": 6}, {"closing": (6, 7, 8)}):
-        with pytest.raises(ValueError, match="Algorithm 1: step 7 is in the text and in the sou"):
-            steps.paired(algorithm([1, 2, 3, 4, 5, 7], **wrong), SOURCE)
+@pytest.mark.parametrize(
+    ("told", "printed", "words"),
+    [
+        ([[1, 2, 3, 4, 5, 6, 7]], {}, "Algorithm 1: step 6 of the text has no line in f marked"),
+        ([[1, 2, 3, 4, 7]], {}, "marked with step 5, but the text has no such step"),
+        ([[1, 2], [2, 3, 4, 5, 7]], {}, "the text has step 2 more than once"),
+        (WHOLE, {"lines": 7, "closing": ()}, "step 6 of the paper's 7 is neither in the text nor"),
+        (WHOLE, {"closing": (6,)}, "step 8 of the paper's 8 is neither in the text nor in"),
+        (WHOLE, {"lines": 6}, "Algorithm 1: step 7 is in the text and in the sou"),
+        (WHOLE, {"closing": (6, 7, 8)}, "Algorithm 1: step 7 is in the text and in the sou"),
+    ],
+)
+def test_a_step_that_the_text_the_source_and_the_paper_do_not_share_is_refused(
+    told: list[list[int]], printed: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        steps.paired(algorithm(*told, **printed), SOURCE)
 
 
 def test_the_algorithms_of_the_paper_are_told_and_transcribed_completely() -> None:

@@ -16,12 +16,8 @@ from . import chromium
 
 BOOK = Path(__file__).parents[2] / "build" / "book" / "html"
 FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
+    *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
 )
 SETTLED = "() => window.MathJax?.startup?.promise?.then(() => null)"
 
@@ -100,3 +96,9 @@ def open_page(page: Page, book: str) -> Callable[..., Page]:
         return load(page, book + path, width=width, dark=dark)
 
     return open
+
+
+@pytest.fixture
+def bounds_page(open_page: Callable[..., Page]) -> Page:
+    """The page "What the bounds say"."""
+    return open_page("bounds.html")

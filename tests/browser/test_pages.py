@@ -43,9 +43,7 @@ def test_a_page_is_whole_readable_and_asks_for_nothing_elsewhere(
     assert "\n".join([*wrong, *watch.wrong]) == ""
 
 
-def test_the_book_has_a_page_for_every_notebook_and_everything_it_promises(
-    open_page: Open,
-) -> None:
+def test_the_book_has_a_page_for_every_notebook_and_everything_it_promises(open_page: Open) -> None:
     promised = {"algorithms", "glossary", "readings", "errata", "api", "search", "api_theory"}
     notebooks = {path.stem for path in (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")}
     assert {f"{name}.html" for name in promised | notebooks} <= set(PAGES)
@@ -66,15 +64,12 @@ def test_figures_keep_the_words_that_the_notebook_gives_them(open_page: Open) ->
 
 
 def test_a_button_shows_the_claims_of_its_verdict_and_their_number(open_page: Open) -> None:
-    counts = Counter(
-        entry["verdict"] for entry in json.loads((ROOT / "data" / "claims.json").read_text())
-    )
+    entries = json.loads((ROOT / "data" / "claims.json").read_text())
+    counts = Counter(entry["verdict"] for entry in entries)
     page = open_page("index.html")
     buttons = page.locator(".claims-filters button")
-    said = buttons.all_inner_texts()
-    assert sorted(said) == sorted(
-        [f"all ({counts.total()})", *(f"{verdict} ({n})" for verdict, n in counts.items())]
-    )
+    words = [f"{verdict} ({n})" for verdict, n in (("all", counts.total()), *counts.items())]
+    assert sorted(buttons.all_inner_texts()) == sorted(words)
     rows = page.locator("table.claims tbody tr:visible")
     assert rows.count() == counts.total()
     for verdict, number in counts.items():
@@ -119,14 +114,14 @@ def test_the_switch_turns_the_page_dark_and_it_stays_so(open_page: Open) -> None
 
 def test_a_step_stands_beside_its_source_and_on_a_phone_above_it(open_page: Open) -> None:
     page = open_page("algorithms.html")
-    says, does = page.locator(".step .says").first, page.locator(".step .does").first
-    words, source = says.bounding_box(), does.bounding_box()
-    assert words is not None
-    assert source is not None
+
+    def boxes() -> list[dict[str, float]]:
+        parts = (page.locator(f".step .{part}").first for part in ("says", "does"))
+        return [dict(part.bounding_box() or {}) for part in parts]
+
+    words, source = boxes()
     assert source["x"] >= words["x"] + words["width"]
     page.set_viewport_size({"width": 375, "height": 800})
-    words, source = says.bounding_box(), does.bounding_box()
-    assert words is not None
-    assert source is not None
+    words, source = boxes()
     assert source["y"] >= words["y"] + words["height"]
     assert source["width"] <= 375

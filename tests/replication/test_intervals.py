@@ -6,7 +6,8 @@ import dataclasses
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,30 +38,14 @@ from tiny import filled
 # Medians and extremal noise.
 
 
-@given(st.floats(0, 1))
-def test_a_median_errs_if_half_of_the_estimates_do_by_hand(p: float) -> None:
-    q = 1 - p
-    assert median_errs(p, 1) == pytest.approx(p)
-    assert median_errs(p, 2) == pytest.approx(2 * p * q + p**2)  # one of two is half of them
-    assert median_errs(p, 3) == pytest.approx(3 * p**2 * q + p**3)
-    assert median_errs(p, 4) == pytest.approx(6 * p**2 * q**2 + 4 * p**3 * q + p**4)
-    assert median_errs(p, 5) == pytest.approx(10 * p**3 * q**2 + 5 * p**4 * q + p**5)
-
-
-@pytest.mark.parametrize("plays", [1, 2, 3, 4, 5, 6])
-def test_the_lower_median_is_bad_only_if_at_least_half_are(plays: int) -> None:
-    # over all patterns: 1 for an estimate that is too high, −1 for one that is too low
-    for pattern in itertools.product((-1, 0, 1), repeat=plays):
-        median = sorted(pattern)[(plays - 1) // 2]
-        if median:
-            assert 2 * pattern.count(median) >= plays
-    p = 0.3
+@given(st.floats(0, 1), st.integers(1, 6))
+def test_a_median_errs_if_half_of_the_estimates_do(p: float, plays: int) -> None:
     half = sum(
         math.prod(p if bad else 1 - p for bad in pattern)
         for pattern in itertools.product((False, True), repeat=plays)
         if 2 * sum(pattern) >= plays
     )
-    assert median_errs(p, plays) == pytest.approx(half)
+    assert median_errs(p, plays) == pytest.approx(half, abs=1e-15)
 
 
 @given(st.floats(0, 0.4), st.floats(1e-6, 1))
@@ -72,24 +57,29 @@ def test_plays_are_enough_and_two_fewer_are_not(bad: float, failure: float) -> N
         assert median_errs(bad, fewer) > failure
 
 
-def test_known_numbers_of_plays_are_enough() -> None:
-    assert plays_enough(0.25, 0.25) == 1
-    assert plays_enough(0.25, 0.16) == 3  # 3·¼²·¾ + ¼³ = 10/64
-    assert plays_enough(0.25, 0.15) == 5
-    assert plays_enough(0.0, 0.001) == 1
-
-
-@pytest.mark.parametrize("bad", [0.5, 0.7, 1.0, -0.1, math.nan])
-def test_a_median_of_coins_is_not_helped_by_more_plays(bad: float) -> None:
-    with pytest.raises(ValueError, match=rf"bad is {bad}, but must be in \[0, 0.5\)"):
-        plays_enough(bad, 0.1)
-
-
 def test_known_shares_of_bad_estimates_are_bearable() -> None:
     assert bad_enough(1, 0.2) == pytest.approx(0.2)
     assert bad_enough(2, 0.19) == pytest.approx(0.1)  # 2·0.1·0.9 + 0.1²
     assert bad_enough(3, 10 / 64) == pytest.approx(0.25)  # 3·¼²·¾ + ¼³
     assert bad_enough(5, 0.00856) == pytest.approx(0.1)  # 10·0.1³·0.9² + 5·0.1⁴·0.9 + 0.1⁵
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        *(
+            (partial(plays_enough, bad, 0.1), rf"bad is {bad}, but must be in \[0, 0.5\)")
+            for bad in (0.5, 0.7, 1.0, -0.1, math.nan)  # a median of coins gains nothing by plays
+        ),
+        *((partial(plays_enough, 0.1, x), f"failure is {x}") for x in (0.0, -1.0, math.nan)),
+        *((partial(bad_enough, 5, x), f"failure is {x}") for x in (0.7, -0.1, 0.0, math.nan)),
+    ],
+)
+def test_what_no_plays_and_no_share_of_bad_estimates_give_is_refused(
+    call: Callable[[], object], words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        call()
 
 
 @given(st.integers(1, 200), st.floats(1e-9, 0.4))
@@ -114,18 +104,11 @@ def test_the_extremal_tail_is_a_sum_over_all_outcomes(n: int, p: float, strikes:
 
 # A case.
 
+SOME_VALUES = st.lists(st.integers(1, 10**6).map(lambda k: k / 1000), min_size=1, max_size=40)
+
+SETTING = {"eps": 0.5, "v": 1.0, "rounds": 50, "arms": 3, "horizon": 1000, "delta": 0.1, "plays": 3}
 BASE = Covered(
-    design="one context",
-    law="extremal",
-    eps=0.5,
-    v=1.0,
-    rounds=50,
-    arms=3,
-    horizon=1000,
-    delta=0.1,
-    plays=3,
-    alpha=2.0,
-    reps=100,
+    **{"design": "one context", "law": "extremal", **SETTING, "alpha": 2.0, "reps": 100},
     counts={"misses": 7, "noise": 5},
     high=np.array([4, 9, 0]),
     low=np.array([6, 2, 10]),
@@ -133,14 +116,10 @@ BASE = Covered(
 )
 
 
-def test_a_case_says_what_it_is_and_what_it_may() -> None:
+def test_a_case_says_what_it_is_what_it_may_and_what_is_worst() -> None:
     assert BASE.name == "one context, extremal, ε = 0.5"
     assert BASE.allowed == pytest.approx(1e-4)
-    assert BASE.trials("misses") == (7, 100)
-    assert BASE.trials("noise") == (5, 100)
-
-
-def test_the_worst_arm_is_that_of_both_sides_and_the_worst_side_that_of_one() -> None:
+    assert (BASE.trials("misses"), BASE.trials("noise")) == ((7, 100), (5, 100))
     assert BASE.worst_single() == (11, 300)  # 9 + 2, of 100 repetitions of 3 plays
     assert BASE.worst_side() == (10, 300)
     assert dataclasses.replace(BASE, high=BASE.low, low=BASE.high).worst_side() == (10, 300)
@@ -154,7 +133,7 @@ def test_a_tail_by_hand() -> None:
     assert BASE.largest("single") == pytest.approx(10**0.05)
 
 
-@given(st.lists(st.integers(1, 10**6).map(lambda k: k / 1000), min_size=1, max_size=40))
+@given(SOME_VALUES)
 def test_a_tail_is_the_fraction_of_the_values_that_were_above(values: list[float]) -> None:
     found = dict(histogram(np.array(values)))
     case = dataclasses.replace(BASE, histograms={"ridge": found})
@@ -168,48 +147,25 @@ def test_a_tail_is_the_fraction_of_the_values_that_were_above(values: list[float
 
 
 def test_the_mechanism_is_a_binomial_tail_over_arms_and_sides_by_hand() -> None:
-    """No estimate of 300 astray: p solves (1−p)^300 = 0.01, and 2 of 3 must be."""
+    """No estimate of n = 100, or of 300, is astray: their share's limit p has (1−p)^n = 0.01."""
     none = dataclasses.replace(BASE, high=np.zeros(3, int), low=np.zeros(3, int))
-    p = 1 - 0.01 ** (1 / 300)
-    assert none.mechanism() == pytest.approx(2 * 3 * (3 * p**2 * (1 - p) + p**3))
     alone = dataclasses.replace(none, plays=1, arms=1)
     assert alone.mechanism() == pytest.approx(2 * (1 - 0.01 ** (1 / 100)))
+    worst = claims.limits(10, 300)[1]
+    assert binom.cdf(10, 300, worst) == pytest.approx(0.01)
+    for case, p in ((none, 1 - 0.01 ** (1 / 300)), (BASE, worst)):
+        assert case.mechanism() == pytest.approx(2 * 3 * (3 * p**2 * (1 - p) + p**3))  # 2 of 3
 
 
-def test_the_mechanism_takes_the_upper_limit_of_the_worst_side() -> None:
-    p = claims.limits(10, 300)[1]
-    assert binom.cdf(10, 300, p) == pytest.approx(0.01)
-    assert BASE.mechanism() == pytest.approx(2 * 3 * (3 * p**2 * (1 - p) + p**3))
-
-
-def test_the_alpha_that_would_have_been_enough_by_hand() -> None:
-    """Levels 10^{k/20}, k = −1 … 4, exceeded by 1, 0.9, 0.6, 0.3, 0.1 and 0 of the estimates.
-
-    Two of three must err. With one arm and a failure of 0.432, each side may err with 0.216, so
-    that p solves 3p² − 2p³ = 0.216: p = 0.3 (a little is added, for k = 2 to be enough). Three
-    arms leave 0.072 a side, p = 0.165, and one play alone 0.072 itself.
-    """
-    tens = {0: 1, 1: 3, 2: 3, 3: 2, 4: 1}
-    case = dataclasses.replace(BASE, arms=1, histograms={"single": tens, "largest": {9: 1}})
-    assert case.enough(0.4321) == pytest.approx(10 ** (2 / 20))
-    assert case.enough(0.4319) == pytest.approx(10 ** (3 / 20))
-    assert dataclasses.replace(case, arms=3).enough(0.432) == pytest.approx(10 ** (3 / 20))
-    assert dataclasses.replace(case, arms=3, plays=1).enough(0.432) == pytest.approx(10 ** (4 / 20))
-    assert case.enough(1e-9) == case.largest("single")
-
-
-@given(
-    st.lists(st.integers(1, 10**6).map(lambda k: k / 1000), min_size=1, max_size=40),
-    st.integers(1, 60),
-    st.integers(1, 20),
-    st.floats(1e-6, 0.9),
-)
+@given(SOME_VALUES, st.integers(1, 60), st.integers(1, 20), st.floats(1e-6, 0.9))
 def test_what_would_have_been_enough_is_exceeded_bearably_often_and_a_bin_less_is_not(
     values: list[float], plays: int, arms: int, failure: float
 ) -> None:
     found = dict(histogram(np.array(values)))
     case = dataclasses.replace(BASE, plays=plays, arms=arms, histograms={"single": found})
-    level = case.enough(failure) * (1 + 1e-9)
+    enough = case.enough(failure)
+    assert 20 * math.log10(enough) == pytest.approx(round(20 * math.log10(enough)))
+    level = enough * (1 + 1e-9)
     above = [np.mean(np.array(values) > x) for x in (level, level * 10 ** (-1 / BINS))]
     assert 2 * arms * median_errs(above[0], plays) <= failure * (1 + 1e-6)
     assert 2 * arms * median_errs(above[1], plays) > failure * (1 - 1e-6)
@@ -228,15 +184,8 @@ CHANGES: dict[str, Any] = {
     "delta": 0.5,
     "plays": 3,
 }
-TINY = Coverage(
-    name="tiny",
-    what="for tests",
-    estimator="BMM",
-    cases=(FIRST, *(dataclasses.replace(FIRST, **{k: v}) for k, v in CHANGES.items())),
-    reps=30,
-    seeds=3,
-    first_seed=4,
-)
+CASES = (FIRST, *(dataclasses.replace(FIRST, **{k: v}) for k, v in CHANGES.items()))
+TINY = Coverage("tiny", "for tests", "BMM", CASES, reps=30, seeds=3, first_seed=4)
 
 
 @pytest.fixture(scope="module")
@@ -254,12 +203,11 @@ def test_cases_are_the_experiments_in_its_order_whatever_they_differ_in(data: Pa
     read = cases("tiny", data)
     assert len(read) == len(TINY.cases)
     for covered, case in zip(read, TINY.cases, strict=True):
-        same = case.design.name == "same"
-        assert covered.design == ("one context" if same else "few rounds")
+        shape = ("one context", 50, 1) if case.design.name == "same" else ("few rounds", 5, 20)
+        assert (covered.design, covered.rounds, covered.arms) == shape
         assert covered.law == "extremal"
-        assert (covered.rounds, covered.arms) == ((50, 1) if same else (5, 20))
-        wanted = (case.eps, case.horizon, case.delta, case.plays)
-        assert (covered.eps, covered.horizon, covered.delta, covered.plays) == wanted
+        for name in ("eps", "horizon", "delta", "plays"):
+            assert getattr(covered, name) == getattr(case, name)
 
 
 def test_a_case_has_the_sums_over_its_seeds_and_nothing_of_another(data: Path) -> None:
@@ -296,28 +244,10 @@ def test_cases_that_were_never_made_say_how_to_make_them(tmp_path: Path) -> None
         cases("tiny", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["prop1", "prop2"])
-def test_every_design_and_noise_of_the_experiments_has_a_label(name: str) -> None:
-    experiment = EXPERIMENTS[name]
-    assert isinstance(experiment, Coverage)
-    assert {case.design.text() for case in experiment.cases} <= set(DESIGN_LABELS)
-    assert {case.noise.name for case in experiment.cases} <= set(LAW_LABELS)
-
-
-def test_no_two_designs_and_no_two_noises_share_a_label() -> None:
+def test_every_design_and_noise_of_the_experiments_has_a_label_of_its_own() -> None:
+    for name in ("prop1", "prop2"):
+        experiment = EXPERIMENTS[name]
+        assert {case.design.text() for case in experiment.cases} <= set(DESIGN_LABELS)
+        assert {case.noise.name for case in experiment.cases} <= set(LAW_LABELS)
     for labels in (DESIGN_LABELS, LAW_LABELS):
         assert len(set(labels.values())) == len(labels)
-
-
-@pytest.mark.parametrize("failure", [0.0, -1.0, math.nan])
-def test_a_failure_that_no_number_of_plays_reaches_is_refused(failure: float) -> None:
-    with pytest.raises(ValueError, match="failure"):
-        plays_enough(0.1, failure)
-
-
-@pytest.mark.parametrize(("plays", "failure"), [(1, 0.7), (5, -0.1), (5, 0.0), (5, math.nan)])
-def test_a_failure_that_no_share_of_bad_estimates_gives_is_refused(
-    plays: int, failure: float
-) -> None:
-    with pytest.raises(ValueError, match="failure"):
-        bad_enough(plays, failure)

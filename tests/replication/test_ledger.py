@@ -52,9 +52,8 @@ def test_every_statement_names_a_function_or_class_of_the_package(id: str) -> No
 def test_a_name_is_resolved_to_its_module_and_to_what_it_stands_for() -> None:
     assert ledger.resolve("theory.theorem1") == (theory, theory.theorem1)
     assert ledger.resolve("engine.truncation.btc_learn") == (truncation, truncation.btc_learn)
-    assert ledger.source_file("engine.truncation.btc_learn") == (
-        "src/heavybandit/engine/truncation.py"
-    )
+    file = ledger.source_file("engine.truncation.btc_learn")
+    assert file == "src/heavybandit/engine/truncation.py"
     assert ledger.resolve("simulate.simulate")[0].__name__ == "heavybandit.simulate"
     for wrong in ("theory.theorem9", "nowhere.bmm", "paper.bmm.nothing"):
         with pytest.raises(ValueError, match=f"{wrong} is no name of heavybandit"):
@@ -87,17 +86,9 @@ def test_writing_renews_what_is_between_the_markers_and_nothing_else(tmp_path: P
     assert readme.read_text() == text
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        ledger.BEGIN,
-        f"{ledger.END} {ledger.BEGIN}",
-        f"{ledger.BEGIN} {ledger.BEGIN} {ledger.END}",
-    ],
-)
-def test_a_file_without_its_two_markers_is_refused_and_kept(text: str, tmp_path: Path) -> None:
-    readme = tmp_path / "README.md"
+@pytest.mark.parametrize("marks", ["", "B", "E B", "B B E"])
+def test_a_file_without_its_two_markers_is_refused_and_kept(marks: str, tmp_path: Path) -> None:
+    readme, text = tmp_path / "README.md", marks.replace("B", ledger.BEGIN).replace("E", ledger.END)
     readme.write_text(text)
     with pytest.raises(ValueError, match=r"README.md must hold <!-- claims: begin -->"):
         ledger.write_readme(readme, [claim()])

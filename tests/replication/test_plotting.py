@@ -1,4 +1,4 @@
-"""Figures: the same bytes each time, words beside the picture, an identity a policy."""
+"""Figures: the same bytes each time, words beside the picture, one identity per policy."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ from matplotlib.colors import to_rgba
 import heavybandit as hb
 from heavybandit.engine import POLICIES
 from heavybandit.replication import plotting
+
+
+@pytest.fixture
+def axes() -> Any:
+    return plotting.panels()[1]
 
 
 def drawn() -> Any:
@@ -44,10 +49,10 @@ def test_policies_in_one_figure_look_different_and_known_ones_as_usual() -> None
 
 def test_the_same_figure_gives_the_same_bytes(tmp_path: Path) -> None:
     for suffix in (".png", ".svg", ".pdf"):
-        plotting.save(drawn(), tmp_path / f"once{suffix}")
-        plotting.save(drawn(), tmp_path / f"twice{suffix}")
-        once = (tmp_path / f"once{suffix}").read_bytes()
-        assert once == (tmp_path / f"twice{suffix}").read_bytes()
+        files = [tmp_path / f"{name}{suffix}" for name in ("once", "twice")]
+        for file in files:
+            plotting.save(drawn(), file)
+        assert len({file.read_bytes() for file in files}) == 1
 
 
 def test_showing_writes_both_kinds_and_carries_the_words(
@@ -65,44 +70,35 @@ def test_showing_writes_both_kinds_and_carries_the_words(
     assert data
 
 
-def test_rows_stand_from_top_to_bottom_with_their_spans() -> None:
+def test_rows_stand_from_top_to_bottom_with_their_spans_and_a_rule_says_what_it_is() -> None:
     (axes,) = drawn().axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b"]
     bottom, top = axes.get_ylim()
     assert bottom > top  # so that the first row is on top
-    (dots,) = [line for line in axes.lines if line.get_label() == "x"]
-    assert list(dots.get_xdata()) == [1.0, 10.0]
+    dots, line = axes.lines
+    assert (dots.get_label(), list(dots.get_xdata())) == ("x", [1.0, 10.0])
     assert to_rgba(dots.get_color()) == to_rgba(plotting.PALETTE[0])
     (bars,) = axes.collections
     assert np.allclose([s[:, 0] for s in bars.get_segments()], [(0.5, 2.0), (5.0, 20.0)])
-
-
-def test_a_rule_stands_where_it_should_and_says_what_it_is() -> None:
-    (axes,) = drawn().axes
-    (line,) = [line for line in axes.lines if line.get_label() != "x"]
     assert list(line.get_xdata()) == [3.0, 3.0]
     assert [text.get_text() for text in axes.texts] == ["three"]
 
 
-def test_several_panels_come_side_by_side_and_one_comes_alone() -> None:
+def test_panels_come_side_by_side_and_row_by_row_and_one_comes_alone() -> None:
     figure, (left, right) = plotting.panels(2, sharey=True)
     assert left.get_position().x1 <= right.get_position().x0
     assert left.get_shared_y_axes().joined(left, right)
     assert plotting.panels()[1].figure is not figure
+    figure, six = plotting.panels(3, down=2)
+    assert len(six) == 6
+    assert figure.axes == six
 
 
 def test_a_line_that_is_no_policys_has_a_colour_a_marker_and_dashes_of_its_own() -> None:
-    assert len(plotting.PALETTE) == len(plotting.MARKERS) == len(plotting.LINES)
     styles = [plotting.style(which) for which in range(len(plotting.PALETTE))]
     for part in ("color", "marker", "linestyle"):
         assert len({one[part] for one in styles}) == len(styles)
-    assert styles[1]["color"] == plotting.PALETTE[1]
-    _, axes = plotting.panels()
-    for which, one in enumerate(styles):
-        (line,) = axes.plot([1.0, 2.0], [which, which], **one)
-        assert to_rgba(line.get_color()) == to_rgba(plotting.PALETTE[which])
-        assert line.get_marker() == plotting.MARKERS[which]
-        assert line.get_markersize() == 4
+    assert (styles[1]["color"], styles[1]["markersize"]) == (plotting.PALETTE[1], 4)
     with pytest.raises(IndexError):
         plotting.style(len(styles))
 
@@ -122,15 +118,13 @@ def test_a_legend_above_names_every_line_and_covers_none(count: int, tmp_path: P
     assert not legend.get_frame_on()
 
 
-def test_rows_may_stand_below_their_middle_while_their_names_do_not() -> None:
-    _, axes = plotting.panels()
+def test_rows_may_stand_below_their_middle_while_their_names_do_not(axes: Any) -> None:
     plotting.rows(axes, ["a", "b"], [1.0, 2.0], lower=0.25)
     assert list(axes.lines[0].get_ydata()) == [0.25, 1.25]
     assert list(axes.get_yticks()) == [0, 1]
 
 
-def test_regret_by_horizon_has_the_medians_the_range_and_the_policys_look() -> None:
-    _, axes = plotting.panels()
+def test_regret_by_horizon_has_the_medians_the_range_and_the_policys_look(axes: Any) -> None:
     regrets = [np.array([1.0, 2.0, 6.0]), np.array([10.0, 30.0, 20.0])]
     plotting.draw_horizons(axes, "SupBTC", [10, 100], regrets, "mine")
     (line,) = axes.lines
@@ -143,8 +137,7 @@ def test_regret_by_horizon_has_the_medians_the_range_and_the_policys_look() -> N
     assert axes.texts[-1].get_text() == "SupBTC"
 
 
-def test_stage_bars_stack_up_and_number_the_stages_that_have_room() -> None:
-    _, axes = plotting.panels()
+def test_stage_bars_stack_up_and_number_the_stages_that_have_room(axes: Any) -> None:
     plotting.stage_bars(axes, np.array([[0.05, 0.45, 0.5], [1.0, 0.0, 0.0]]), ["x", "y"])
     heights = [(p.get_y(), p.get_height()) for p in axes.patches]
     assert np.allclose(heights[:3], [(0.0, 0.05), (0.05, 0.45), (0.5, 0.5)])
@@ -190,21 +183,13 @@ def test_names_of_runs_that_end_alike_do_not_cover_each_other() -> None:
     assert abs(places["Uniform"] - places["Mine"]) > 0.05
 
 
-def test_rows_of_panels_come_one_after_the_other() -> None:
-    figure, axes = plotting.panels(3, down=2)
-    assert len(axes) == 6
-    assert figure.axes == axes
-
-
-def test_shares_name_the_largest_of_each_row() -> None:
-    _, axes = plotting.panels()
+def test_shares_name_the_largest_of_each_row(axes: Any) -> None:
     plotting.shares(axes, np.array([[0.1, 0.9], [0.7, 0.3]]), ["a", "b"], ["1", "2"])
     assert [(t.get_text(), t.xy) for t in axes.texts] == [("90", (1, 0)), ("70", (0, 1))]
     np.testing.assert_array_equal(axes.images[0].get_array(), [[0.1, 0.9], [0.7, 0.3]])
 
 
-def test_a_mosaic_has_a_square_for_each_colour_and_none_for_a_hole() -> None:
-    _, axes = plotting.panels()
+def test_a_mosaic_has_a_square_for_each_colour_and_none_for_a_hole(axes: Any) -> None:
     plotting.mosaic(axes, [["#000000", None], ["#FFFFFF", "#0072B2"]], [["a", ""], ["b", "c"]])
     colours = [matplotlib.colors.to_hex(p.get_facecolor()).upper() for p in axes.patches]
     assert colours == ["#000000", "#FFFFFF", "#0072B2"]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..policy import Floats
-from ..simulate import Run
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from ..policy import Floats
+    from ..simulate import Run
 
 
 class Look(NamedTuple):
@@ -111,7 +111,7 @@ def rows(
     label: str | None = None,
     lower: float = 0.0,
 ) -> None:
-    """A dot a row, the first row on top, with a bar over its span; `which` picks the identity.
+    """One dot per row, the first row on top, with a bar over its span; `which` picks the identity.
 
     lower   by how much of a row it stands below its middle
     """
@@ -150,15 +150,19 @@ def legend_above(axes: Axes) -> None:
 def rule(axes: Axes, x: float, text: str) -> None:
     """A vertical line that says what it stands for."""
     axes.axvline(x, color="#000000", linewidth=1.0)
+    _above(axes, x, text, 3, va="bottom", fontsize=8)
+
+
+def _above(axes: Axes, x: float, text: str, points: float, **font: Any) -> None:
+    """Words so many points above the axes, centred at x."""
     axes.annotate(
         text,
         (x, 1.0),
         xycoords=("data", "axes fraction"),
-        xytext=(0, 3),
+        xytext=(0, points),
         textcoords="offset points",
         ha="center",
-        va="bottom",
-        fontsize=8,
+        **font,
     )
 
 
@@ -175,33 +179,18 @@ def show(figure: Figure, name: str, alt: str, out: str | Path) -> None:
 
 def regret_figure(runs: Sequence[Sequence[Run]], title: str) -> Figure:
     """Pseudo-regret against plays: for each policy the median over seeds, and their range."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.0, 4.2), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = panels()
     ends = {}
     drawn = looks([same[0].policy for same in runs])
     for same in runs:
-        curves = np.array([run.curve for run in same])
-        draw_regret(axes, drawn[same[0].policy], same[0].plays, curves)
-        ends[same[0].policy] = float(np.median(curves[:, -1]))
+        policy, plays, curves = same[0].policy, same[0].plays, np.array([run.curve for run in same])
+        ends[policy] = _curve(axes, drawn[policy], plays, np.median(curves, axis=0), 8)
+        if len(curves) > 1:
+            low, high, colour = curves.min(axis=0), curves.max(axis=0), drawn[policy].colour
+            axes.fill_between(plays, low, high, color=colour, alpha=0.15, linewidth=0)
     axes.set(xlabel="plays", ylabel="pseudo-regret", title=title, xlim=(0, None), ylim=(0, None))
     end_labels(axes, ends, drawn)
-    axes.spines[["top", "right"]].set_visible(False)
     return figure
-
-
-def draw_regret(axes: Axes, style: Look, plays: Any, curves: Floats) -> None:
-    """Draw one policy's curves (seeds, checkpoints): median and band."""
-    x = np.concatenate([[0], plays])
-    middle = np.concatenate([[0.0], np.median(curves, axis=0)])
-    every = max(1, len(x) // 8)
-    axes.plot(
-        x, middle, style.line, color=style.colour, marker=style.marker, markevery=(every, every)
-    )
-    if len(curves) > 1:
-        low, high = curves.min(axis=0), curves.max(axis=0)
-        axes.fill_between(plays, low, high, color=style.colour, alpha=0.15, linewidth=0)
 
 
 def draw_means(axes: Axes, curves: dict[str, tuple[Any, Floats]]) -> None:
@@ -209,23 +198,21 @@ def draw_means(axes: Axes, curves: dict[str, tuple[Any, Floats]]) -> None:
 
     Names of curves that end close to each other are moved apart.
     """
-    ends = {}
-    for policy, (plays, table) in curves.items():
-        style = look(policy)
-        y = np.concatenate([[0.0], table.mean(axis=0)])
-        every = max(1, len(y) // 6)
-        axes.plot(
-            np.concatenate([[0], plays]),
-            y,
-            style.line,
-            color=style.colour,
-            marker=style.marker,
-            markersize=4.5,
-            markevery=(every, every),
-        )
-        ends[policy] = y[-1]
+    ends = {
+        policy: _curve(axes, look(policy), plays, table.mean(axis=0), 6, markersize=4.5)
+        for policy, (plays, table) in curves.items()
+    }
     axes.set(xlim=(0, None), ylim=(0, None))
     end_labels(axes, ends)
+
+
+def _curve(axes: Axes, look: Look, plays: Any, regret: Floats, markers: int, **more: Any) -> float:
+    """A curve that starts at 0, with about so many markers; returns where it ends."""
+    x, y = (np.concatenate([[0], values]) for values in (plays, regret))
+    every = max(1, len(x) // markers)
+    more |= {"marker": look.marker, "markevery": (every, every)}
+    axes.plot(x, y, look.line, color=look.colour, **more)
+    return float(regret[-1])
 
 
 def end_labels(axes: Axes, ends: dict[str, float], drawn: Mapping[str, Look] | None = None) -> None:
@@ -258,17 +245,20 @@ def apart(places: Sequence[float], least: float) -> list[float]:
 
 
 def shares(axes: Axes, table: Floats, names: Sequence[str], columns: Sequence[str]) -> None:
-    """Rows of shares as shades from white to black, a row a name; the largest of each is named."""
+    """Rows of shares as shades from white to black, one per name; the largest of each is named."""
     axes.imshow(table, aspect="auto", cmap="Greys", vmin=0, vmax=max(0.5, float(table.max())))
     axes.set_yticks(range(len(names)), names)
     axes.set_xticks(range(len(columns)), columns, fontsize=8)
     axes.spines[:].set_visible(False)
     for i, row in enumerate(table):
         j = int(row.argmax())
-        ink = "#FFFFFF" if row[j] > 0.5 else "#000000"
-        axes.annotate(
-            f"{100 * row[j]:.0f}", (j, i), ha="center", va="center", color=ink, fontsize=7
-        )
+        _inside(axes, (j, i), f"{100 * row[j]:.0f}", row[j] > 0.5, fontsize=7)
+
+
+def _inside(axes: Axes, place: tuple[float, float], text: str, dark: bool, **font: Any) -> None:
+    """Words in the middle of a patch, white on a dark one."""
+    ink = "#FFFFFF" if dark else "#000000"
+    axes.annotate(text, place, ha="center", va="center", color=ink, **font)
 
 
 def mosaic(
@@ -282,8 +272,7 @@ def mosaic(
             if colour is None:
                 continue
             axes.add_patch(Rectangle((j - 0.48, i - 0.46), 0.96, 0.92, color=colour, linewidth=0))
-            ink = "#FFFFFF" if dark(colour) else "#000000"
-            axes.annotate(word, (j, i), ha="center", va="center", color=ink, fontsize=6.5)
+            _inside(axes, (j, i), word, dark(colour), fontsize=6.5)
     axes.set(xlim=(-0.6, len(colours[0]) - 0.4), ylim=(len(colours) - 0.4, -0.6))
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
@@ -292,16 +281,7 @@ def mosaic(
 def headings(axes: Axes, above: dict[float, str], beside: Sequence[tuple[str, int, int]]) -> None:
     """What groups of columns have in common, over them; and groups of rows, on their right."""
     for x, words in above.items():
-        axes.annotate(
-            words,
-            (x, 1.0),
-            xycoords=("data", "axes fraction"),
-            xytext=(0, 62),
-            textcoords="offset points",
-            ha="center",
-            fontsize=9,
-            fontweight="bold",
-        )
+        _above(axes, x, words, 62, fontsize=9, fontweight="bold")
     right = axes.get_xlim()[1]
     for words, first, end in beside:
         axes.annotate(
@@ -353,16 +333,15 @@ def draw_horizons(
 
 
 def stage_bars(axes: Axes, shares: Floats, names: Sequence[str]) -> None:
-    """A bar a row of `shares`, cut into stages, each with its number where there is room."""
+    """One bar per row of `shares`, cut into stages, each with its number where there is room."""
     for i, row in enumerate(shares):
         bottom = 0.0
         for s, share in enumerate(row):
             colour = shade(s, shares.shape[1])
             axes.bar(i, share, bottom=bottom, color=colour, edgecolor="#FFFFFF", linewidth=0.5)
             if share > 0.08:
-                place = (i, bottom + share / 2)
-                ink = "#FFFFFF" if s < 0.6 * shares.shape[1] else "#000000"
-                axes.annotate(str(s + 1), place, ha="center", va="center", color=ink)
+                dark = s < 0.6 * shares.shape[1]
+                _inside(axes, (i, bottom + share / 2), str(s + 1), dark)
             bottom += share
     axes.set_xticks(range(len(names)), names)
 

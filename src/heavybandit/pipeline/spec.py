@@ -20,7 +20,7 @@ import numba
 import numpy as np
 
 from .. import engine, instances, noise, theory
-from ..policy import one_of, whole
+from ..checks import one_of, whole
 from ..replication import coverage
 
 ENGINE_VERSION = 2

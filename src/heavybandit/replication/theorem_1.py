@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import whole
 from ..engine import SupBTC
 from ..engine.state import N_SUSPECTS
-from ..policy import Floats, whole
+from ..policy import Floats
 from ..simulate import simulate
 
 

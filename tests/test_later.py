@@ -1,7 +1,8 @@
-"""The later algorithms: closed forms by hand, the regressions against scipy, twins arm by arm."""
+"""The later algorithms: first rounds by hand, twins arm by arm, and what each is made for."""
 
 from __future__ import annotations
 
+import inspect
 import math
 import pickle
 from typing import Any
@@ -11,55 +12,33 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.stats import t as student
-from test_twins import NOISES, awkward_contexts, section6_contexts
 
 import heavybandit as hb
-from heavybandit import later, later_theory
+from heavybandit import later, theory
 from heavybandit.engine import huber
 from heavybandit.engine import state as names
-from heavybandit.engine.state import R_HAT, WIDTH, State, new_state
+from heavybandit.engine.state import R_HAT, WIDTH
 from heavybandit.noise import Noise, StudentT, SymmetricPareto
+from streams import NOISES, awkward_contexts, section6_contexts
 
 Floats = NDArray[np.float64]
 HUBER = ("HeavyOFUL", "HvtUCB")
 LATER = (*HUBER, "ClippedUCB")
 EPS = (1.0, 0.5, 0.3)
-THIRD = 1 / 3  # e = (1−ε)/(2(1+ε)) = 1/4 and 1/(1+ε) = 3/4
-T16 = math.exp(16) / 3  # ln 3T = 16
-D16 = 2 * T16**2 * math.exp(-16)  # Λ = ln(2T²/δ) = 16
+SETTINGS: dict[str, tuple[Any, ...]] = {
+    "eps": EPS,
+    "v": (1e-4, 0.3, 30.0),
+    "width_scale": (1.0, 0.01, 1e-4),
+    "clips": (True, False),
+    "clip_scale": (1.0, 0.1, 0.003),
+    "constants": ("theory", "circulated"),
+    "width": (1.0, 0.01, 1e-4),
+    "clip": (10.0, 1.0, 0.03),
+}
 
 
-# Closed forms.
-
-
-@pytest.mark.parametrize(
-    ("value", "by_hand"),
-    [
-        (later_theory.exponent(THIRD), 1 / 4),
-        (later_theory.exponent(1.0), 0),
-        (later_theory.log_term(T16, D16), 16),
-        # T² = 9 and 9/ridge = e − 1; then the same with 4·2 in the denominator
-        (later_theory.kappa(3, 1, 9 / (math.e - 1)), 1),
-        (later_theory.kappa(3, 2, 9 / (8 * (math.e - 1)), 4.0), 2),
-        # √16·2/8, √36·2/8, √16/4
-        (later_theory.tau_0(T16, 8, D16, THIRD), 1),
-        (later_theory.tau_0(T16, 18, D16, THIRD), 1.5),
-        (later_theory.tau_0(T16, 8, D16, 1.0), 1),
-        # c₁ = 16^{1/2}/(48·16^{3/2}) = 1/768, and 2c₁·24 = 1/16
-        (later_theory.heavy_oful_floor(T16, 24, D16, THIRD)[0], 4 * math.sqrt(23)),
-        (later_theory.heavy_oful_floor(T16, 24, D16, THIRD)[1], 2),
-        (later_theory.heavy_oful_beta(0, T16, 8, 9.0, D16, THIRD), 3),
-        (later_theory.heavy_oful_beta(16, T16, 8, 9.0, D16, THIRD), 9 + 24 * 16 * 2),
-        (later_theory.heavy_oful_beta(16, T16, 8, 9.0, D16, 1.0), 9 + 24 * 16),
-        (later_theory.hvt_ucb_beta(0, T16, 8, 6.0, D16, THIRD), 6),
-        (later_theory.hvt_ucb_beta(16, T16, 8, 6.0, D16, THIRD), 107 * 16 * 2 + 6),
-        (later_theory.hvt_ucb_beta(5, T16, 8, 6.0, D16, 1.0), 107 * 16 + 6),
-    ],
-)
-def test_a_closed_form_has_the_value_worked_out_by_hand(value: float, by_hand: float) -> None:
-    assert value == pytest.approx(by_hand, rel=1e-12)
+# Closed forms, and first rounds by hand.
 
 
 @settings(max_examples=60)
@@ -76,15 +55,15 @@ def test_the_literal_methods_are_the_closed_forms(
 ) -> None:
     oful = later.HeavyOFUL(T, 2, d, eps=eps, v=1.0, delta=delta, constants=constants)
     ridge, divisor = (d / 100, 10_000) if constants == "circulated" else (float(d), 1)
-    kappa = later_theory.kappa(T, d, ridge)
+    kappa = theory.huber_kappa(T, d, ridge)
     assert oful._kappa() == pytest.approx(kappa, rel=1e-12)
-    assert oful._tau_0(kappa) == pytest.approx(later_theory.tau_0(T, kappa, delta, eps), rel=1e-12)
-    beta = later_theory.heavy_oful_beta(t, T, kappa, ridge, delta, eps) / (divisor if t else 1)
+    assert oful._tau_0(kappa) == pytest.approx(theory.huber_tau_0(T, kappa, delta, eps), rel=1e-12)
+    beta = theory.heavy_oful_beta(t, T, kappa, ridge, delta, eps) / (divisor if t else 1)
     assert oful._beta(t) == pytest.approx(beta, rel=1e-12)
     hvt = later.HvtUCB(T, 2, d, eps=eps, v=1.0, delta=delta, width_scale=0.5)
-    kappa = later_theory.kappa(T, d, float(d), later_theory.ALPHA)
+    kappa = theory.huber_kappa(T, d, float(d), theory.HVT_ALPHA)
     assert hvt._kappa() == pytest.approx(kappa, rel=1e-12)
-    beta = 0.5 * later_theory.hvt_ucb_beta(t, T, kappa, float(d), delta, eps)
+    beta = 0.5 * theory.hvt_ucb_beta(t, T, kappa, float(d), delta, eps)
     assert hvt._beta(t) == pytest.approx(beta, rel=1e-12)
 
 
@@ -93,10 +72,9 @@ def estimate_and_width(policy: Any) -> tuple[float, float]:
     if isinstance(policy, hb.engine.Compiled):
         policy.select(np.ones((1, 1)))
         return tuple(policy._state.line[[R_HAT, WIDTH], 0])
-    if isinstance(policy, later.HeavyOFUL):
-        beta = policy.width_scale * policy._beta(policy.round - 1)
-        return policy._theta[0], beta / math.sqrt(policy._H[0, 0])
-    return policy._theta[0], policy._beta(policy.round - 1) / math.sqrt(policy._V[0, 0])
+    oful, beta = isinstance(policy, later.HeavyOFUL), policy._beta(policy.round - 1)
+    scale, A = (policy.width_scale, policy._H) if oful else (1.0, policy._V)
+    return policy._theta[0], scale * beta / math.sqrt(A[0, 0])
 
 
 @pytest.mark.parametrize("module", [hb, later])
@@ -116,20 +94,20 @@ def test_two_rounds_of_heavy_oful_by_hand(
         T, 1, 1, eps=eps, v=v, delta=delta, width_scale=scale, clip_scale=0.5, constants=constants
     )
     assert estimate_and_width(policy) == pytest.approx((0.0, scale), rel=1e-12)  # √λ/√λ
-    kappa = later_theory.kappa(T, 1, lam)
-    steep, flat = later_theory.heavy_oful_floor(T, kappa, delta, eps)
+    kappa = theory.huber_kappa(T, 1, lam)
+    steep, flat = theory.heavy_oful_floor(T, kappa, delta, eps)
     n = 1 / math.sqrt(lam)
     sigma = max(v ** (1 / (1 + eps)), 0.1, n * steep, math.sqrt(n) * flat)
     assert sigma > 1
     w = n / sigma
-    tau = 0.5 * later_theory.tau_0(T, kappa, delta, eps) * math.sqrt(1 + w * w) / w
+    tau = 0.5 * theory.huber_tau_0(T, kappa, delta, eps) * math.sqrt(1 + w * w) / w
     free = paid / sigma**2 / (lam + sigma**-2)
     clipped = abs(paid - free) / sigma > tau
     assert clipped == (paid < -1)
     theta = math.copysign(min(tau / sigma / lam, rho), paid) if clipped else free
     policy.select(np.ones((1, 1)))
     policy.update(paid)
-    beta = later_theory.heavy_oful_beta(1, T, kappa, lam, delta, eps) / divisor
+    beta = theory.heavy_oful_beta(1, T, kappa, lam, delta, eps) / divisor
     wanted = (theta, scale * beta / math.sqrt(lam + sigma**-2))
     assert estimate_and_width(policy) == pytest.approx(wanted, rel=1e-11)
     assert clips_of(policy) == clipped
@@ -144,8 +122,8 @@ def test_two_rounds_of_hvt_ucb_by_hand(module: Any, eps: float, paid: float) -> 
     policy = module.HvtUCB(T, 1, 1, eps=eps, v=v, delta=delta, width_scale=scale, clip_scale=0.01)
     beta_0 = scale * math.sqrt(6)
     assert estimate_and_width(policy) == pytest.approx((0.0, beta_0), rel=1e-12)
-    kappa = later_theory.kappa(T, 1, 1.0, 4.0)
-    tau_0 = later_theory.tau_0(T, kappa, delta, eps)
+    kappa = theory.huber_kappa(T, 1, 1.0, 4.0)
+    tau_0 = theory.huber_tau_0(T, kappa, delta, eps)
     sigma = math.sqrt(2 * beta_0 / (tau_0 * 2))
     assert sigma > max(v ** (1 / (1 + eps)), 0.1)
     w = 1 / (2 * sigma)
@@ -155,7 +133,7 @@ def test_two_rounds_of_hvt_ucb_by_hand(module: Any, eps: float, paid: float) -> 
     moved = math.copysign(min(abs(z), tau), z) / (sigma * V_1)
     policy.select(np.ones((1, 1)))
     policy.update(paid)
-    beta_1 = scale * later_theory.hvt_ucb_beta(1, T, kappa, 1.0, delta, eps)
+    beta_1 = scale * theory.hvt_ucb_beta(1, T, kappa, 1.0, delta, eps)
     wanted = (max(-1.0, min(1.0, moved)), beta_1 / math.sqrt(V_1))
     assert estimate_and_width(policy) == pytest.approx(wanted, rel=1e-11)
     assert clips_of(policy) == (abs(z) > tau)
@@ -168,228 +146,22 @@ def clips_of(policy: Any) -> int:
     return int(policy.clipped)
 
 
-# The regressions.
-
-
-def distance_from_minimum(
-    V: Floats, y: Floats, sigma: Floats, tau: Floats, ridge: float, radius: float, theta: Floats
-) -> float:
-    """How far θ is from the conditions of a minimum in the ball, beside the pulls that balance.
-
-    Inside, the gradient is 0; on the sphere it is −μθ with μ ≥ 0.
-    """
-    pulls = V.T * (later.clip((y - V @ theta) / sigma, tau) / sigma)
-    gradient = ridge * theta - pulls.sum(axis=1)
-    length = float(np.linalg.norm(theta))
-    assert length <= radius * (1 + 1e-9)
-    if length > radius * (1 - 1e-9):
-        gradient = gradient + max(0.0, -float(gradient @ theta) / length**2) * theta
-    return float(np.linalg.norm(gradient) / (np.abs(pulls).sum() + ridge * radius))
-
-
-def harsh_data(rng: np.random.Generator) -> tuple[Floats, Floats, Floats, Floats, float, float]:
-    """Weights over four decades, thresholds over six, collinear and tiny contexts, wild payoffs."""
-    d, n = int(rng.integers(1, 6)), int(rng.integers(1, 60))
-    V = rng.normal(size=(n, d))
-    if rng.random() < 0.3:
-        V = rng.normal(size=(n, 1)) * V[0]
-    V /= np.maximum(1, np.linalg.norm(V, axis=1, keepdims=True))
-    if rng.random() < 0.3:
-        V *= 10.0 ** rng.uniform(-8, 0, size=(n, 1))
-    sigma = 10.0 ** rng.uniform(-3, 1, size=n)
-    tau = 10.0 ** rng.uniform(-4, 2, size=n)
-    y = V @ rng.normal(size=d) + rng.standard_t(1.5, size=n) * 10.0 ** rng.uniform(-2, 1)
-    if rng.random() < 0.4:
-        y *= np.where(rng.random(n) < 0.2, 10.0 ** rng.uniform(0, 14, size=n), 1)
-    radius = float(rng.choice([1.0, math.sqrt(1.1), 100.0]))
-    return V, y, sigma, tau, 10.0 ** rng.uniform(-2, 1), radius
-
-
-@settings(max_examples=150)
-@given(seed=st.integers(0, 2**32))
-def test_huber_regression_meets_the_conditions_of_a_minimum(seed: int) -> None:
-    data = harsh_data(np.random.default_rng(seed))
-    assert distance_from_minimum(*data, later.huber_regression(*data)) < 1e-9
-
-
-@settings(max_examples=40)
-@given(seed=st.integers(0, 2**32), radius=st.sampled_from([0.2, 1e3]))
-def test_huber_regression_is_what_scipy_finds(seed: int, radius: float) -> None:
-    """With the ball almost always active, and never; most residuals clipped."""
-    rng = np.random.default_rng(seed)
-    n, d = 25, 3
-    V = section6_contexts(rng, n, 1, d)[:, 0]
-    y = V @ np.ones(d) + rng.standard_t(2, size=n)
-    sigma, tau = rng.uniform(0.5, 2, size=n), rng.uniform(0.05, 0.5, size=n)
-
-    def loss(theta: Floats) -> float:
-        z = np.abs(y - V @ theta) / sigma
-        return float(theta @ theta / 2 + np.where(z <= tau, z**2 / 2, tau * z - tau**2 / 2).sum())
-
-    found = minimize(
-        loss,
-        np.zeros(d),
-        method="SLSQP",
-        constraints={"type": "ineq", "fun": lambda theta: radius**2 - theta @ theta},
-        options={"ftol": 1e-14, "maxiter": 500},
-    )
-    theta = later.huber_regression(V, y, sigma, tau, 1.0, radius)
-    assert loss(theta) <= loss(found.x) + 1e-7
-    np.testing.assert_allclose(theta, found.x, atol=2e-4)
-    assert np.linalg.norm(theta) <= radius * (1 + 1e-12)
-
-
-def filled(V: Floats, y: Floats, sigma: Floats, tau: Floats, ridge: float, radius: float) -> State:
-    """The state in which HEAVY-OFUL's kernel would be after these rounds, but for θ̂."""
-    d = V.shape[1]
-    state = new_state(
-        kind=names.HEAVY_OFUL,
-        n_arms=2,
-        dim=d,
-        plays=1,
-        truncates=True,
-        suspect_numbers=3,
-        ridge=ridge,
-        constants=(1.0,) * 7,
-    )
-    scaled, paid, reach = V / sigma[:, None], y / sigma, radius * np.linalg.norm(V, axis=1)
-    surely_clipped = (np.abs(y) - reach) / sigma > tau * (1 + huber.SPARE)
-    suspicious = ((np.abs(y) + reach) / sigma > tau * (1 - huber.SPARE)) & ~surely_clipped
-    side = np.sign(paid) * (np.abs(paid) > tau)  # at θ = 0
-    inside = side == 0
-    pull = np.where(inside, paid, side * np.where(inside, 0.0, tau))[:, None] * scaled
-    surely_inside = ~suspicious & ~surely_clipped
-    state.gram[0] = ridge * np.eye(d) + scaled[surely_inside].T @ scaled[surely_inside]
-    state.total[0] = pull[~suspicious].sum(axis=0)
-    state.whiten[0] = ridge * np.eye(d) + scaled[inside].T @ scaled[inside]
-    state.vector[names.PULL] = pull.sum(axis=0)
-    state.A_inv[0] = np.linalg.inv(ridge * np.eye(d) + scaled.T @ scaled)
-    rows = np.column_stack([scaled, paid, tau, side])[suspicious]
-    state.stage[0, names.N_SUSPECTS] = len(rows)
-    state.stage[0, huber.OUTSIDE] = np.count_nonzero(side)
-    state.stage[0, huber.SURELY_OUTSIDE] = np.count_nonzero(surely_clipped)
-    return state._replace(suspects=np.ascontiguousarray(rows[None]))
-
-
-def test_the_compiled_fit_is_the_minimum_whatever_the_data() -> None:
-    """And starting from 0 it takes few passes, with the ball active in a good share of cases."""
-    rng = np.random.default_rng(11)
-    active = clipped = 0
-    passes = []
-    for _ in range(600):
-        data = harsh_data(rng)
-        V, y, sigma, tau, _, radius = data
-        state = filled(*data)
-        passes.append(huber.fit(state, radius))
-        theta = state.theta[0]
-        assert distance_from_minimum(*data, theta) < 1e-9
-        active += np.linalg.norm(theta) > radius * (1 - 1e-9)
-        clipped += (np.abs(y - V @ theta) / sigma > tau).mean() > 0.3
-    assert 150 < active < 450
-    assert clipped > 200
-    assert 3 < max(passes) < huber.MOST_PASSES / 2
-
-
-@settings(max_examples=60)
-@given(seed=st.integers(0, 2**32))
-def test_the_compiled_fit_is_the_literal_regression(seed: int) -> None:
-    """Data that leave the minimum well determined, so that the two can be compared digit by digit.
-
-    And a fit that starts from the minimum stays there, after one pass.
-    """
-    rng = np.random.default_rng(seed)
-    n, d = 40, 3
-    V = section6_contexts(rng, n, 1, d)[:, 0]
-    data = (
-        V,
-        V @ np.ones(d) + rng.standard_t(1.5, size=n),
-        rng.uniform(0.1, 2, size=n),
-        10.0 ** rng.uniform(-2, 1, size=n),
-        3.0,
-        float(rng.choice([0.5, 1.0, 10.0])),
-    )
-    state = filled(*data)
-    huber.fit(state, data[-1])
-    theta = state.theta[0].copy()
-    np.testing.assert_allclose(theta, later.huber_regression(*data), atol=1e-11)
-    assert huber.fit(state, data[-1]) <= 1
-    np.testing.assert_allclose(state.theta[0], theta, atol=1e-13)
-
-
-@pytest.mark.parametrize("paid", [0.1 * k for k in range(1, 10)])
-def test_a_residual_at_its_threshold_in_the_minimum_does_not_keep_the_fit_busy(paid: float) -> None:
-    """λ = x = 1: the minimum r/2 leaves a residual of r/2 = τ, to the last bit or nearly."""
-    for nudge in (-1e-16, 0.0, 1e-16):
-        one = np.ones(1)
-        data = (np.ones((1, 1)), paid * one, one, (paid / 2 + nudge) * one, 1.0, 1.0)
-        state = filled(*data)
-        assert huber.fit(state, 1.0) <= 4
-        assert state.theta[0, 0] == pytest.approx(paid / 2, abs=1e-15)
-
-
-@settings(max_examples=80)
-@given(
-    seed=st.integers(0, 2**32),
-    d=st.integers(1, 6),
-    radius=st.sampled_from([1.0, math.sqrt(1.1)]),
-    size=st.floats(0, 300),
-)
-def test_a_minimum_in_the_ball_is_one(seed: int, d: int, radius: float, size: float) -> None:
-    """(M + μI)θ = c with ‖θ‖ = radius and μ ≥ 0, for pulls c of up to 1e300."""
-    rng = np.random.default_rng(seed)
-    root = rng.normal(size=(d, d)) * 10.0 ** rng.uniform(-2, 2, size=d)
-    M = root @ root.T + 0.1 * np.eye(d)
-    free = rng.normal(size=d)
-    free *= 1.01 * radius / np.linalg.norm(free)
-    c = M @ free * 10.0**size
-    theta = np.zeros(d)
-    huber.minimum_in_ball(M, c, radius, theta, np.zeros((3, d, d)))
-    assert np.linalg.norm(theta) == pytest.approx(radius, rel=1e-12)
-    left = c / np.abs(c).max() - M @ theta / np.abs(c).max()
-    mu = float(left @ theta) / radius**2
-    assert mu >= 0
-    np.testing.assert_allclose(left, mu * theta, atol=1e-9)
-    if size < 10:
-        np.testing.assert_allclose(later.project(free * 10.0**size, M, radius), theta, atol=1e-8)
-
-
-def test_a_projection_moves_nothing_in_the_ball_and_a_minimum_on_the_sphere_stays() -> None:
-    M = np.diag([1.0, 9.0])
-    inside = np.array([0.3, -0.4])
-    np.testing.assert_array_equal(later.project(inside, M, 0.5), inside)
-    # θ = (a/(1+μ), 9b/(9+μ)) with μ = 3 for (a, b) = (2.4, −16/15): (0.6, −0.8)
-    np.testing.assert_allclose(
-        later.project(np.array([2.4, -16 / 15]), M, 1.0), [0.6, -0.8], rtol=1e-12
-    )
-    theta = np.zeros(2)
-    huber.minimum_in_ball(np.eye(2), np.array([0.6, 0.8]), 1.0, theta, np.zeros((3, 2, 2)))
-    np.testing.assert_allclose(theta, [0.6, 0.8], rtol=1e-14)
-
-
 # Twins.
 
 
 def play_both(
-    name: str,
-    contexts: Floats,
-    noise: Noise,
-    rng: np.random.Generator,
-    size: float = 1.0,
-    **kwargs: Any,
+    name: str, X: Floats, noise: Noise, rng: np.random.Generator, size: float = 1.0, **kwargs: Any
 ) -> tuple[Any, Any, int]:
     """Drive both twins with the same payoffs; also in how many rounds θ̂ was on the sphere."""
-    n, K, d = contexts.shape
-    fast = getattr(hb, name)(n, K, d, **kwargs)
-    literal = getattr(later, name)(n, K, d, **kwargs)
-    theta = rng.normal(size=d)
+    fast, literal = (getattr(module, name)(*X.shape, **kwargs) for module in (hb, later))
+    theta = rng.normal(size=X.shape[2])
     theta /= np.linalg.norm(theta)
     radius = math.sqrt(1.1) if kwargs.get("constants") == "circulated" else 1.0
     on_sphere = 0
-    for t in range(n):
-        X = contexts[t]
-        arm = fast.select(X)
-        assert arm == literal.select(X), f"round {t + 1} of {name} with {kwargs}"
-        payoff = X[arm] @ theta + size * noise.draw(rng, 1)
+    for t, offer in enumerate(X, start=1):
+        arm = fast.select(offer)
+        assert arm == literal.select(offer), f"round {t} of {name} with {kwargs}"
+        payoff = offer[arm] @ theta + size * noise.draw(rng, 1)
         fast.update(payoff)
         literal.update(payoff)
         if name in HUBER:
@@ -399,24 +171,22 @@ def play_both(
     return fast, literal, on_sphere
 
 
+def agree(name: str, eps: float, rounds: int, size: float, **kwargs: Any) -> tuple[Any, int]:
+    """The compiled twin after rounds with noise far above what ν says, and those on the sphere."""
+    rng = np.random.default_rng([1 + HUBER.index(name), EPS.index(eps)])
+    noise = StudentT(3.0) if eps == 1 else SymmetricPareto(1.05 + eps, 0.3)
+    X = section6_contexts(rng, rounds, 5, 3)
+    fast, _, on_sphere = play_both(name, X, noise, rng, size=size, eps=eps, v=0.01, **kwargs)
+    return fast, on_sphere
+
+
 @pytest.mark.parametrize("constants", ["theory", "circulated"])
 @pytest.mark.parametrize("eps", EPS)
 def test_heavy_oful_agrees_on_the_sphere_and_in_the_ball(eps: float, constants: str) -> None:
-    """Noise far above what ν says: many rounds are surely clipped."""
-    rng = np.random.default_rng([1, EPS.index(eps)])
-    noise = StudentT(3.0) if eps == 1 else SymmetricPareto(1.05 + eps, 0.3)
-    fast, _, on_sphere = play_both(
-        "HeavyOFUL",
-        section6_contexts(rng, 150, 5, 3),
-        noise,
-        rng,
-        size=100.0 if constants == "theory" else 1000.0,
-        eps=eps,
-        v=0.01,
-        width_scale=1e-3 if constants == "theory" else 1.0,
-        clip_scale=0.1,
-        constants=constants,
-    )
+    """Many rounds are surely clipped."""
+    size, width_scale = (100.0, 1e-3) if constants == "theory" else (1000.0, 1.0)
+    more = {"width_scale": width_scale, "clip_scale": 0.1, "constants": constants}
+    fast, on_sphere = agree("HeavyOFUL", eps, 150, size, **more)
     assert fast._state.stage[0, huber.SURELY_OUTSIDE] > 20
     assert 20 < clips_of(fast) < 140
     assert on_sphere > 20
@@ -426,37 +196,14 @@ def test_heavy_oful_agrees_on_the_sphere_and_in_the_ball(eps: float, constants: 
 @pytest.mark.parametrize("eps", EPS)
 def test_heavy_oful_agrees_while_room_is_made_for_suspects(eps: float) -> None:
     """Thresholds about as large as the noise: which rounds are clipped changes all the time."""
-    rng = np.random.default_rng([1, EPS.index(eps)])
-    noise = StudentT(3.0) if eps == 1 else SymmetricPareto(1.05 + eps, 0.3)
-    fast, _, _ = play_both(
-        "HeavyOFUL",
-        section6_contexts(rng, 150, 5, 3),
-        noise,
-        rng,
-        size=5.0,
-        eps=eps,
-        v=0.01,
-        width_scale=1e-3,
-        clip_scale=0.003,
-    )
+    fast, _ = agree("HeavyOFUL", eps, 150, 5.0, width_scale=1e-3, clip_scale=0.003)
     assert fast.diagnostics["suspects"] > 2 * names.FIRST_SUSPECTS
     assert 20 < clips_of(fast) < 140
 
 
 @pytest.mark.parametrize("eps", EPS)
 def test_hvt_ucb_agrees_while_it_clips_and_projects(eps: float) -> None:
-    rng = np.random.default_rng([2, EPS.index(eps)])
-    noise = StudentT(3.0) if eps == 1 else SymmetricPareto(1.05 + eps, 0.3)
-    fast, _, on_sphere = play_both(
-        "HvtUCB",
-        section6_contexts(rng, 300, 5, 3),
-        noise,
-        rng,
-        size=5.0,
-        eps=eps,
-        v=0.01,
-        width_scale=1e-3,
-    )
+    fast, on_sphere = agree("HvtUCB", eps, 300, 5.0, width_scale=1e-3)
     assert 30 < clips_of(fast) < 270
     assert 30 < on_sphere < 270
 
@@ -465,14 +212,8 @@ def test_hvt_ucb_agrees_while_it_clips_and_projects(eps: float) -> None:
 @pytest.mark.parametrize("clips", [True, False])
 def test_clipped_ucb_agrees_while_it_clips(clips: bool, growth: float) -> None:
     rng = np.random.default_rng([3, clips])
-    fast, literal, _ = play_both(
-        "ClippedUCB",
-        section6_contexts(rng, 600, 5, 3),
-        StudentT(2.0),
-        rng,
-        growth=growth,
-        clips=clips,
-    )
+    X = section6_contexts(rng, 600, 5, 3)
+    fast, literal, _ = play_both("ClippedUCB", X, StudentT(2.0), rng, growth=growth, clips=clips)
     assert (clips_of(fast) > 0) == clips
     scale = fast._state.num[names.CONST + huber.SCALE_NOW]
     assert scale == pytest.approx(literal._scale, rel=1e-9)
@@ -481,42 +222,21 @@ def test_clipped_ucb_agrees_while_it_clips(clips: bool, growth: float) -> None:
 @settings(max_examples=100)
 @given(
     name=st.sampled_from(LATER),
-    eps=st.sampled_from(EPS),
     noise=st.sampled_from(NOISES),
-    d=st.integers(1, 4),
     K=st.integers(1, 6),
-    v=st.sampled_from([1e-4, 0.3, 30.0]),
-    width_scale=st.sampled_from([1.0, 0.01, 1e-4]),
-    clips=st.booleans(),
-    clip_scale=st.sampled_from([1.0, 0.1, 0.003]),
-    constants=st.sampled_from(["theory", "circulated"]),
+    d=st.integers(1, 4),
     size=st.sampled_from([0.1, 1.0, 30.0]),
+    data=st.data(),
     seed=st.integers(0, 2**16),
 )
 def test_twins_agree_on_awkward_contexts_whatever_the_parameters(
-    name: str,
-    eps: float,
-    noise: Noise,
-    d: int,
-    K: int,
-    v: float,
-    width_scale: float,
-    clips: bool,
-    clip_scale: float,
-    constants: str,
-    size: float,
-    seed: int,
+    name: str, noise: Noise, K: int, d: int, size: float, data: Any, seed: int
 ) -> None:
     """Zero, repeated and collinear contexts, so that arms tie too."""
+    known = inspect.signature(getattr(hb, name)).parameters
+    more = {name: data.draw(st.sampled_from(SETTINGS[name])) for name in SETTINGS if name in known}
     rng = np.random.default_rng(seed)
-    settings: dict[str, Any] = {"clips": clips}
-    if name in HUBER:
-        settings |= {"eps": eps, "v": v, "width_scale": width_scale, "clip_scale": clip_scale}
-    else:
-        settings |= {"width": width_scale, "clip": 10 * clip_scale}
-    if name == "HeavyOFUL":
-        settings["constants"] = constants
-    play_both(name, awkward_contexts(rng, 50, K, d), noise, rng, size, seed=seed, **settings)
+    play_both(name, awkward_contexts(rng, 50, K, d), noise, rng, size, seed=seed, **more)
 
 
 @pytest.mark.parametrize("name", LATER)
@@ -562,9 +282,6 @@ def test_the_estimate_stays_in_the_ball_though_nothing_is_clipped(name: str) -> 
         policy.update(payoff)
         assert np.linalg.norm(policy._state.theta[0]) <= 1 + 1e-12
     assert np.linalg.norm(policy._state.theta[0]) == pytest.approx(1.0)
-
-
-# What is left without clipping.
 
 
 @pytest.mark.parametrize("module", [hb, later])
@@ -636,6 +353,13 @@ def test_three_rounds_of_clipped_ucb_by_hand(module: Any) -> None:
     assert clips_of(policy) == 2
 
 
+def play_all(policy: Any, X: Floats, means: Floats, noise: Floats) -> None:
+    """Play as many rounds as there are contexts, in one block."""
+    n = len(X)
+    record = np.empty(n), np.empty(n, dtype=np.int64)
+    policy.play_block(X, means, means.max(axis=1), noise, 0.0, 0.0, *record)
+
+
 def test_clipped_ucb_comes_to_the_median_of_the_noise_and_clips_its_tail() -> None:
     """t with 3 degrees of freedom: the median of |η| is its upper quartile q = 0.765, and
     P(|η| > 2·1.4826·q) = 0.108. ln s has a spread of 0.03 at T = 10⁵, the share clipped 0.001."""
@@ -644,17 +368,7 @@ def test_clipped_ucb_comes_to_the_median_of_the_noise_and_clips_its_tail() -> No
         policy = hb.ClippedUCB(T, 5, 3, clip=2.0, ridge=1.0)
         rng = np.random.default_rng(5)
         X = section6_contexts(rng, T, 5, 3)
-        means = X @ np.array([0.6, 0.0, 0.8]) * size
-        policy.play_block(
-            X,
-            means,
-            means.max(axis=1),
-            size * rng.standard_t(3, size=T),
-            0.0,
-            0.0,
-            np.empty(T),
-            np.empty(T, dtype=np.int64),
-        )
+        play_all(policy, X, X @ np.array([0.6, 0.0, 0.8]) * size, size * rng.standard_t(3, size=T))
         q = student(3).ppf(0.75)
         scale = policy._state.num[names.CONST + huber.SCALE_NOW]
         assert scale == pytest.approx(size * q, rel=0.1)
@@ -668,27 +382,15 @@ def test_clipped_ucb_loses_what_is_paid_seldom(rate: float, lost: bool) -> None:
     n = 5_000
     policy = hb.ClippedUCB(n, 1, 1, clip=2.0, ridge=1.0)
     paid = np.where(np.random.default_rng(1).random(n) < rate, 1.0, 0.0)
-    zeros = np.zeros(n)
-    policy.play_block(
-        np.ones((n, 1, 1)),
-        zeros[:, None],
-        zeros,
-        paid,
-        0.0,
-        0.0,
-        np.empty(n),
-        np.empty(n, dtype=np.int64),
-    )
+    play_all(policy, np.ones((n, 1, 1)), np.zeros((n, 1)), paid)
     theta = policy._state.theta[0, 0]
     assert theta < 0.01 * rate if lost else theta == pytest.approx(paid.mean(), rel=0.01)
 
 
 def test_growth_lets_the_clipping_end() -> None:
     world = hb.section6("student-t", n_arms=5, dim=3)
-    counts = [
-        clips_of(played(hb.ClippedUCB(20_000, 5, 3, growth=growth), world))
-        for growth in (0.0, 0.1, 0.2)
-    ]
+    policies = [hb.ClippedUCB(20_000, 5, 3, growth=growth) for growth in (0.0, 0.1, 0.2)]
+    counts = [clips_of(played(policy, world)) for policy in policies]
     assert counts[0] > 4 * counts[1] > 8 * counts[2] > 0
 
 
@@ -705,8 +407,7 @@ def test_few_rounds_of_a_noise_with_variance_are_ever_suspects() -> None:
     world = hb.section6("student-t", n_arms=10, dim=5)
     policy = played(hb.HeavyOFUL(20_000, 10, 5, v=3.0), world)
     assert policy.diagnostics["most_suspects"] <= 16
-    fresh = hb.HeavyOFUL(20_000, 10, 5, v=3.0)
-    assert size_of(policy) == size_of(fresh)
+    assert size_of(policy) == size_of(hb.HeavyOFUL(20_000, 10, 5, v=3.0))
     strict = played(hb.HeavyOFUL(1_000, 10, 5, v=3.0, clip_scale=0.01), world)
     assert strict.diagnostics["most_suspects"] > 50
 
@@ -725,15 +426,11 @@ def size_of(policy: Any) -> int:
     return sum(array.nbytes for array in policy._state)
 
 
-# The door, where it is not the same for all policies.
-
-
-def test_only_heavy_oful_has_a_circulated_reading() -> None:
-    for module in (hb, later):
-        with pytest.raises(TypeError, match="unexpected keyword argument 'constants'"):
-            module.HvtUCB(100, 2, 2, v=1.0, constants="circulated")
-        with pytest.raises(ValueError, match="constants must be one of theory, circulated"):
-            module.HeavyOFUL(100, 2, 2, v=1.0, constants="shrunken")
+@pytest.mark.parametrize("module", [hb, later])
+def test_only_heavy_oful_has_a_circulated_reading(module: Any) -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'constants'"):
+        module.HvtUCB(100, 2, 2, v=1.0, constants="circulated")
+    assert module.HeavyOFUL(100, 2, 2, v=1.0, constants="circulated").constants == "circulated"
 
 
 def test_a_heavy_oful_that_had_to_make_room_goes_on_as_before_when_unpickled() -> None:

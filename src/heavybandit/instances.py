@@ -19,11 +19,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from . import checks
 from . import noise as noises
+from .checks import one_of, whole
 from .engine.offers import normalise
 from .noise import Noise
 from .own.loading import as_noise
-from .policy import THETA_STREAM, Floats, one_of, real, stream, whole
+from .policy import THETA_STREAM, Floats, stream
 
 PRINTED_BOUNDS = {"student-t": (3.0, 4.0), "pareto": (1.0, 2.0), "pareto-centred": (1.0, 2.0)}
 """Section 6's bounds on the second central and the second raw moment, by noise.
@@ -140,7 +142,7 @@ class LowerBound:
         whole("horizon", self.horizon, 1)
         whole("n_arms", self.n_arms, 1)
         whole("dim", self.dim, 1)
-        real("eps", self.eps, "in (0, 1]", 0.0, 1.0, top=True)
+        checks.eps("eps", self.eps)
         one_of("gamma_from", self.gamma_from, GAMMA_FROM)
         if self.dim < self.n_arms + 1:
             raise ValueError(

@@ -37,8 +37,9 @@ import math
 
 import numpy as np
 
-from .paper import CONSTANTS, argmax
-from .policy import Floats, HeavyTailedPolicy, Policy, flag, one_of, real
+from . import checks
+from .paper import argmax
+from .policy import Floats, HeavyTailedPolicy, PlainSettings, Policy, setting
 
 Y_SCALE = 1.4826
 """The standard deviation of a normal law over its median absolute value."""
@@ -123,73 +124,16 @@ def project(theta: Floats, M: Floats, radius: float) -> Floats:
 
 
 class HuberSettings(HeavyTailedPolicy):
-    """How HEAVY-OFUL and Hvt-UCB are built, here and in the engine; `_prepare` does the rest."""
+    """What HEAVY-OFUL and Hvt-UCB take: whether residuals are clipped, and at how many τ_t."""
 
-    _readings: tuple[str, ...] = ("theory",)
-
-    def __init__(
-        self,
-        horizon: int,
-        n_arms: int,
-        dim: int,
-        *,
-        eps: float = 1.0,
-        v: float | None = None,
-        delta: float = 0.01,
-        width_scale: float = 1.0,
-        clips: bool = True,
-        clip_scale: float = 1.0,
-        constants: str = "theory",
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            horizon, n_arms, dim, eps=eps, v=v, delta=delta, width_scale=width_scale, seed=seed
-        )
-        self.clips = flag("clips", clips)
-        self.clip_scale = real(
-            "clip_scale", clip_scale, "positive and finite", 0.0, math.inf, top=False
-        )
-        self.constants = one_of("constants", constants, self._readings)
-        self._schedule(1, self.horizon)
-        self._prepare()
-
-    def _prepare(self) -> None:
-        raise NotImplementedError
-
-
-class HvtSettings(HuberSettings):
-    """How Hvt-UCB is built: it has one reading of its constants."""
-
-    def __init__(
-        self,
-        horizon: int,
-        n_arms: int,
-        dim: int,
-        *,
-        eps: float = 1.0,
-        v: float | None = None,
-        delta: float = 0.01,
-        width_scale: float = 1.0,
-        clips: bool = True,
-        clip_scale: float = 1.0,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            horizon,
-            n_arms,
-            dim,
-            eps=eps,
-            v=v,
-            delta=delta,
-            width_scale=width_scale,
-            clips=clips,
-            clip_scale=clip_scale,
-            seed=seed,
-        )
+    clips: bool = setting(checks.flag, default=True)
+    clip_scale: float = setting(checks.positive, default=1.0)
 
 
 class _Huber(HuberSettings):
     """What the two algorithms have in common: ν, Λ, e and the threshold."""
+
+    moment = "central"
 
     def _prepare(self) -> None:
         self.clipped = 0  # rounds whose residual was clipped in the estimate that they entered
@@ -210,10 +154,8 @@ class _Huber(HuberSettings):
         return self.clip_scale * tau_0 * math.sqrt(1 + w**2) / w * self.round**self._e
 
 
-class HeavyOFUL(_Huber):
+class HeavyOFUL(PlainSettings, _Huber):
     """HEAVY-OFUL: argmax xᵀθ̂_{t−1} + β_{t−1}‖x‖_{H⁻¹}, θ̂ by adaptive Huber regression."""
-
-    _readings = CONSTANTS
 
     def _prepare(self) -> None:
         super()._prepare()
@@ -260,7 +202,7 @@ class HeavyOFUL(_Huber):
         self.clipped += bool(abs(payoffs[0] - x @ self._theta) / sigma > tau)
 
 
-class HvtUCB(_Huber, HvtSettings):
+class HvtUCB(_Huber):
     """Hvt-UCB: argmax xᵀθ̂_t + β_{t−1}‖x‖_{V⁻¹_{t−1}}, θ̂ moved by one clipped step a round."""
 
     _alpha = 4.0
@@ -301,33 +243,13 @@ class HvtUCB(_Huber, HvtSettings):
 
 
 class ClippedSettings(Policy):
-    """How ClippedUCB is built, here and in the engine; `_prepare` does the rest."""
+    """What ClippedUCB takes; its docstring says what each does."""
 
-    def __init__(
-        self,
-        horizon: int,
-        n_arms: int,
-        dim: int,
-        *,
-        width: float = 0.1,
-        clip: float = 1.0,
-        growth: float = 0.0,
-        ridge: float = 10.0,
-        clips: bool = True,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(horizon, n_arms, dim, seed=seed)
-        positive = ("positive and finite", 0.0, math.inf)
-        self.width = real("width", width, *positive, top=False)
-        self.clip = real("clip", clip, *positive, top=False)
-        self.growth = real("growth", growth, "from 0 up to 1", -1e-300, 1.0, top=True)
-        self.ridge = real("ridge", ridge, *positive, top=False)
-        self.clips = flag("clips", clips)
-        self._schedule(1, self.horizon)
-        self._prepare()
-
-    def _prepare(self) -> None:
-        raise NotImplementedError
+    width: float = setting(checks.positive, default=0.1)
+    clip: float = setting(checks.positive, default=1.0)
+    growth: float = setting(checks.real, 0, 1, "[]", default=0.0)
+    ridge: float = setting(checks.positive, default=10.0)
+    clips: bool = setting(checks.flag, default=True)
 
 
 class ClippedUCB(ClippedSettings):

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import beta, hyp1f1, hyp2f1
 
+from . import checks
 from .engine.offers import symmetric_powers
-from .theory import require_eps, require_positive
 
 FloatArray = NDArray[np.float64]
 
@@ -77,30 +77,23 @@ class Additive(Noise):
 
     def central_moment(self, eps: float, mean: float = 0.0) -> float:
         """E|X − E X|^{1+ε}, the same for every mean."""
-        require_eps(eps)
-        require_finite("mean", mean)
+        checks.eps("eps", eps)
+        checks.finite("mean", mean)
         return self.moment_about(1 + eps, self.mean)
 
     def raw_moment(self, eps: float, mean: float) -> float:
         """E|mean + X|^{1+ε}"""
-        require_eps(eps)
-        require_finite("mean", mean)
+        checks.eps("eps", eps)
+        checks.finite("mean", mean)
         return self.moment_about(1 + eps, -mean)
 
 
-def require_finite(name: str, value: float) -> None:
-    """Refuse a number that is infinite or not a number."""
-    if not math.isfinite(value):
-        raise ValueError(f"{name} is {value}, but must be finite")
-
-
-def require_tail(name: str, value: float) -> None:
+def _tail(name: str, value: float) -> None:
     """Refuse a tail index of 1 or less, where the mean is infinite, or above 50.
 
     Above 50 the closed forms below are no longer accurate in double precision.
     """
-    if not 1 < value <= 50:
-        raise ValueError(f"{name} is {value}, but must be in (1, 50]")
+    checks.real(name, value, 1, 50, "(]")
 
 
 @dataclass(frozen=True)
@@ -113,7 +106,7 @@ class Gaussian(Additive):
     label: ClassVar[str] = "gaussian"
 
     def __post_init__(self) -> None:
-        require_positive("scale", self.scale)
+        checks.positive("scale", self.scale)
 
     def draw(self, rng: np.random.Generator, n: int) -> FloatArray:
         return self.scale * rng.standard_normal(n)
@@ -137,8 +130,8 @@ class StudentT(Additive):
     label: ClassVar[str] = "student-t"
 
     def __post_init__(self) -> None:
-        require_tail("df", self.df)
-        require_positive("scale", self.scale)
+        _tail("df", self.df)
+        checks.positive("scale", self.scale)
 
     def draw(self, rng: np.random.Generator, n: int) -> FloatArray:
         return self.scale * rng.standard_t(self.df, n)
@@ -199,8 +192,8 @@ class Pareto(Additive):
     label: ClassVar[str] = "pareto"
 
     def __post_init__(self) -> None:
-        require_tail("shape", self.shape)
-        require_positive("scale", self.scale)
+        _tail("shape", self.shape)
+        checks.positive("scale", self.scale)
 
     @property
     def printed_mean(self) -> float:
@@ -235,8 +228,8 @@ class SymmetricPareto(Additive):
     label: ClassVar[str] = "symmetric-pareto"
 
     def __post_init__(self) -> None:
-        require_tail("shape", self.shape)
-        require_positive("scale", self.scale)
+        _tail("shape", self.shape)
+        checks.positive("scale", self.scale)
 
     def draw(self, rng: np.random.Generator, n: int) -> FloatArray:
         draws = rng.random(n)
@@ -265,16 +258,15 @@ class Extremal(Additive):
     label: ClassVar[str] = "extremal"
 
     def __post_init__(self) -> None:
-        require_positive("size", self.size)
-        if not 0 < self.probability <= 1:
-            raise ValueError(f"probability is {self.probability}, but must be in (0, 1]")
+        checks.positive("size", self.size)
+        checks.real("probability", self.probability, 0, 1, "(]")
 
     @classmethod
     def for_moment(cls, v: float, probability: float, eps: float) -> Self:
         """The extremal noise with E|X|^{1+ε} = v: size (v/probability)^{1/(1+ε)}."""
-        require_positive("v", v)
-        require_positive("probability", probability)
-        require_eps(eps)
+        checks.positive("v", v)
+        checks.positive("probability", probability)
+        checks.eps("eps", eps)
         return cls((v / probability) ** (1 / (1 + eps)), probability)
 
     def draw(self, rng: np.random.Generator, n: int) -> FloatArray:
@@ -303,9 +295,8 @@ class Lottery(Additive):
     label: ClassVar[str] = "lottery"
 
     def __post_init__(self) -> None:
-        require_positive("size", self.size)
-        if not 0 < self.probability < 1:
-            raise ValueError(f"probability is {self.probability}, but must be in (0, 1)")
+        checks.positive("size", self.size)
+        checks.real("probability", self.probability, 0, 1)
 
     @property
     def loss(self) -> float:
@@ -315,8 +306,8 @@ class Lottery(Additive):
     @classmethod
     def for_moment(cls, v: float, probability: float, eps: float) -> Self:
         """The lottery with E|X|^{1+ε} = v."""
-        require_positive("v", v)
-        require_eps(eps)
+        checks.positive("v", v)
+        checks.eps("eps", eps)
         unit = cls(1.0, probability).moment_about(1 + eps, 0.0)
         return cls(float((v / unit) ** (1 / (1 + eps))), probability)
 
@@ -342,13 +333,13 @@ class TwoPointPayoff(Noise):
     label: ClassVar[str] = "two-point"
 
     def __post_init__(self) -> None:
-        require_positive("gamma", self.gamma)
+        checks.positive("gamma", self.gamma)
 
     def probability(self, mean: float | FloatArray) -> float | FloatArray:
         """γ·mean, the probability of 1/γ."""
         p = self.gamma * mean
         if not np.all((p >= 0) & (p <= 1)):
-            raise ValueError(f"mean is {mean}, but must be in [0, 1/gamma] = [0, {1 / self.gamma}]")
+            raise ValueError(f"mean must be in [0, 1/gamma] = [0, {1 / self.gamma}], got {mean}")
         return p
 
     def draw(self, rng: np.random.Generator, n: int) -> FloatArray:
@@ -360,14 +351,14 @@ class TwoPointPayoff(Noise):
 
     def central_moment(self, eps: float, mean: float = 0.0) -> float:
         """p |1/γ − mean|^{1+ε} + (1−p) |mean|^{1+ε},  p = γ·mean"""
-        require_eps(eps)
+        checks.eps("eps", eps)
         p = float(self.probability(mean))
         hit, miss = abs(1 / self.gamma - mean) ** (1 + eps), abs(mean) ** (1 + eps)
         return float(p * hit + (1 - p) * miss)
 
     def raw_moment(self, eps: float, mean: float) -> float:
         """p (1/γ)^{1+ε},  p = γ·mean"""
-        require_eps(eps)
+        checks.eps("eps", eps)
         return float(self.probability(mean) * (1 / self.gamma) ** (1 + eps))
 
 
@@ -381,5 +372,5 @@ SECTION6: dict[str, Noise] = {
 def by_name(name: str) -> Noise:
     """Section 6's two noises as printed, and the Pareto noise with its mean taken out."""
     if name not in SECTION6:
-        raise ValueError(f"noise is {name!r}, but must be one of {', '.join(SECTION6)}, or a noise")
+        raise ValueError(f"noise must be one of {', '.join(SECTION6)}, or a noise; got {name!r}")
     return SECTION6[name]

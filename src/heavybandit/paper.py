@@ -8,39 +8,47 @@ same policies compiled and streaming; the tests hold the two equal, arm by arm.
     Y  (n, r)  their payoffs, r plays a round             r^j_{τ,a_τ}
     X  (K, d)  contexts on offer now                      x_{t,a}
 
-What the paper leaves open is read as follows. T counts plays (R1) and t rounds (R2); regret is
-counted in means, never in noisy payoffs (R3). The lowest index wins among values within `TIE` of
-the best (R4). The median of an even count is the lower of the middle two: the paper's estimator is
-one of the r estimators, so one of the middle two (R5). A₁ = I (R6). v bounds the central moment for
-SupBMM, MoM, MENU and the raw one for SupBTC, CRT, TOFU (R7). `width_scale` multiplies the whole
-half-width (R8). SupBMM's master runs on T₀ = ⌊T/r⌋ rounds, r = ⌈8 ln(2KT ln T/δ)⌉ with T in plays
-(R9), SupBTC's on T (R10); both have at least one stage, max(1, ⌊ln T₀⌋), and the level 1/√T₀, with
-T₀ = T for SupBTC. "Some arm" is chosen by `explore` (R11); "optimistic" looks at payoffs and so
-voids the independence that Propositions 1 and 2 need, and so do FlatBMM and FlatBTC, which have no
-stages. Past the last stage the master exploits, by the upper bounds of the last stage (R12). Widths
-use A⁻¹, as Algorithms 1 and 2 print (R13), and only surviving arms are looked at (R14). One reading
-is added to these: where the paper compares with ≤ or ≥, values that are equal in exact arithmetic
-must pass whatever their last bit says (R15). A bound on a size (steps 7, 8 and 11, η_t, b_t) is
-therefore taken 1 + `TIE` times as large, and the difference of step 14 larger by `TIE`. Equality is
-not rare: with v = 3, SupBMM's α + 1 is 7, and after 195 rounds with one unit vector 7/√196 is
-2^{-1}.
+What the paper leaves open is read as follows:
+
+    R1   T counts plays.
+    R2   t counts rounds.
+    R3   Regret is counted in means, never in noisy payoffs.
+    R4   Among values within `TIE` of the best, the lowest index wins.
+    R5   The median of an even count is the lower of the middle two: the paper's estimator is one of
+         the r estimators, so it must be one of the middle two.
+    R6   A₁ = I.
+    R7   v bounds the central moment for SupBMM, MoM and MENU, the raw one for SupBTC, CRT and TOFU.
+    R8   `width_scale` multiplies the whole half-width.
+    R9   SupBMM's master runs on T₀ = ⌊T/r⌋ rounds, r = ⌈8 ln(2KT ln T/δ)⌉ with T in plays. It has
+         max(1, ⌊ln T₀⌋) stages, so at least one, and the level 1/√T₀.
+    R10  SupBTC's master runs on T₀ = T rounds; stages and level as in R9.
+    R11  "Some arm" is chosen by `explore`. "optimistic" looks at payoffs and so voids the
+         independence that Propositions 1 and 2 need. FlatBMM and FlatBTC, which have no stages,
+         void it too.
+    R12  Past the last stage the master exploits, by the upper bounds of the last stage.
+    R13  Widths use A⁻¹, as Algorithms 1 and 2 print.
+    R14  Only surviving arms are looked at.
+    R15  Where the paper compares with ≤ or ≥, values that are equal in exact arithmetic must pass
+         whatever their last bit says. A bound on a size (steps 7, 8 and 11, η_t, b_t) is therefore
+         taken 1 + `TIE` times as large, and the difference of step 14 larger by `TIE`. Equality is
+         not rare: with v = 3, SupBMM's α + 1 is 7, and after 195 rounds with one unit vector
+         7/√196 is 2^{-1}.
 
 The constants of MENU and TOFU are those of Shao et al. 2018 (NeurIPS). Those of MoM and CRT were
 taken from a public implementation descended from the authors' own (the code of arXiv 2110.13876);
-the text of Medina & Yang 2016 was not at hand, and CRT's √(2v² ln t) could not be confirmed.
-`constants="circulated"` takes its plays a round and its shrunken widths (not its every index), with
-v the central moment throughout; it is a reading of its own, never "the paper's".
+we had no access to the text of Medina & Yang 2016, and CRT's √(2v² ln t) could not be confirmed.
+`constants="circulated"` takes its plays per round and its shrunken widths (not its every index),
+with v the central moment throughout; it is a reading of its own, never "the paper's".
 """
 
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
-from .policy import EXPLORE_RULES, TIE, Floats, HeavyTailedPolicy, one_of
-
-CONSTANTS = ("theory", "circulated")
+from .policy import TIE, Floats, HeavyTailedPolicy, PlainSettings, StagedSettings
 
 
 def argmax(values: Floats) -> int:
@@ -94,21 +102,7 @@ def btc(
 class _Literal(HeavyTailedPolicy):
     """Keeps the whole history: which context was played in each round, and what it paid."""
 
-    def __init__(
-        self,
-        horizon: int,
-        n_arms: int,
-        dim: int,
-        *,
-        eps: float = 1.0,
-        v: float | None = None,
-        delta: float = 0.01,
-        width_scale: float = 1.0,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            horizon, n_arms, dim, eps=eps, v=v, delta=delta, width_scale=width_scale, seed=seed
-        )
+    def _prepare(self) -> None:
         self._x: list[Floats] = []
         self._y: list[Floats] = []
 
@@ -141,38 +135,18 @@ class _Literal(HeavyTailedPolicy):
         return (2 / 3 * L + math.sqrt(2 * L * self.v) + self.v) * self._growth()
 
 
-class _Master(_Literal):
+class _Master(_Literal, StagedSettings):
     """Algorithm 3: screens the arms through S stages, each with an index set of its own.
 
     The stages can run out (R12) only for 5, 6, 7 and 17 to 20 rounds: for any other number T₀ of
     rounds 2^{-S} ≤ 1/√T₀, so that in stage S either step 8 or step 11 applies.
     """
 
-    def __init__(
-        self,
-        horizon: int,
-        n_arms: int,
-        dim: int,
-        *,
-        eps: float = 1.0,
-        v: float | None = None,
-        delta: float = 0.01,
-        width_scale: float = 1.0,
-        explore: str = "first",
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            horizon, n_arms, dim, eps=eps, v=v, delta=delta, width_scale=width_scale, seed=seed
-        )
-        self.explore = one_of("explore", explore, EXPLORE_RULES)
-        plays = self._plays_a_round()
-        self._schedule(plays, self.horizon // plays)
+    def _prepare(self) -> None:
+        super()._prepare()
         self.n_stages = max(1, math.floor(math.log(self.rounds)))  # step 1
         self._Psi: list[list[int]] = [[] for _ in range(self.n_stages + 1)]  # step 2; Ψ^s, s ≥ 1
         self._grows: int | None = None
-
-    def _plays_a_round(self) -> int:
-        raise NotImplementedError
 
     def _basic(self, V: Floats, Y: Floats, X: Floats) -> tuple[Floats, Floats]:
         raise NotImplementedError
@@ -216,8 +190,11 @@ class _Master(_Literal):
 class SupBMM(_Master):
     """Algorithm 3 over Algorithm 1 (BMM): r plays a round, medians of r estimates."""
 
-    def _plays_a_round(self) -> int:
-        return math.ceil(8 * self._log_term())  # step 18; r of Theorem 1
+    moment = "central"
+
+    def _plays_and_rounds(self) -> tuple[int, int]:
+        r = math.ceil(8 * self._log_term())  # step 18; r of Theorem 1
+        return r, self.horizon // r
 
     def _basic(self, V: Floats, Y: Floats, X: Floats) -> tuple[Floats, Floats]:
         return bmm(V, Y, X, self._alpha_bmm())  # step 6
@@ -226,45 +203,27 @@ class SupBMM(_Master):
 class SupBTC(_Master):
     """Algorithm 3 over Algorithm 2 (BTC): one play a round, truncated terms."""
 
-    def _plays_a_round(self) -> int:
-        return 1  # step 19
+    moment = "raw"
+
+    def _plays_and_rounds(self) -> tuple[int, int]:
+        return 1, self.horizon  # step 19
 
     def _basic(self, V: Floats, Y: Floats, X: Floats) -> tuple[Floats, Floats]:
         return btc(V, Y[:, 0], X, self._alpha_btc(), self.eps)  # step 7
 
 
-class _Plain(_Literal):
+class _Plain(_Literal, PlainSettings):
     """No stages: the largest upper bound over the whole history."""
-
-    def __init__(
-        self,
-        horizon: int,
-        n_arms: int,
-        dim: int,
-        *,
-        eps: float = 1.0,
-        v: float | None = None,
-        delta: float = 0.01,
-        width_scale: float = 1.0,
-        constants: str = "theory",
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            horizon, n_arms, dim, eps=eps, v=v, delta=delta, width_scale=width_scale, seed=seed
-        )
-        self.constants = one_of("constants", constants, CONSTANTS)
-        self._schedule(*self._plays_and_rounds())
 
     @property
     def _circulated(self) -> bool:
         return self.constants == "circulated"
 
-    def _plays_and_rounds(self) -> tuple[int, int]:
-        return 1, self.horizon
-
 
 class FlatBMM(_Plain):
     """UCB straight on Algorithm 1, over the whole history: its payoffs are not independent."""
+
+    moment = "central"
 
     def _plays_and_rounds(self) -> tuple[int, int]:
         r = 31 if self._circulated else math.ceil(8 * self._log_term())
@@ -281,6 +240,8 @@ class FlatBMM(_Plain):
 class FlatBTC(_Plain):
     """UCB straight on Algorithm 2, over the whole history: its payoffs are not independent."""
 
+    moment = "raw"
+
     def _choose(self, X: Floats, luck: float) -> int:
         alpha = self._alpha_btc()
         if self._circulated:
@@ -293,7 +254,7 @@ class FlatBTC(_Plain):
 class _Baseline(_Plain):
     """Plays argmax xᵀθ̂ + β‖x‖_{A⁻¹} with A = I + Σ xxᵀ over all past rounds."""
 
-    _circulated_divisor: float
+    _circulated_divisor: ClassVar[float]
 
     def _choose(self, X: Floats, luck: float) -> int:
         V, Y = self._history()
@@ -318,6 +279,7 @@ def _log_root_det(A: Floats) -> float:
 class MoM(_Baseline):
     """MoM (Medina & Yang 2016): least squares on the median of means of each round's payoffs."""
 
+    moment = "central"
     _circulated_divisor = 40.0
 
     def _plays_and_rounds(self) -> tuple[int, int]:
@@ -342,6 +304,7 @@ class MoM(_Baseline):
 class CRT(_Baseline):
     """CRT (Medina & Yang 2016): least squares on payoffs truncated at η_t as they arrive."""
 
+    moment = "raw"
     _circulated_divisor = 10.0
 
     def _learn(self, x: Floats, payoffs: Floats) -> None:
@@ -360,6 +323,7 @@ class CRT(_Baseline):
 class MENU(_Baseline):
     """MENU (Shao et al. 2018): of k least-squares estimates, the one nearest to most others."""
 
+    moment = "central"
     _circulated_divisor = 50.0
 
     def _plays_and_rounds(self) -> tuple[int, int]:
@@ -381,6 +345,7 @@ class MENU(_Baseline):
 class TOFU(_Baseline):
     """TOFU (Shao et al. 2018): least squares in whitened coordinates, each truncated at b_t."""
 
+    moment = "raw"
     _circulated_divisor = 5.0
 
     def _estimate(self, A: Floats, V: Floats, Y: Floats) -> Floats:

@@ -1,19 +1,21 @@
-"""What a policy is: its schedule, its door, and the order in which it may be called.
+"""What a policy is: its settings, its schedule, its door, the order in which it may be called.
 
-The literal twins in `paper` and the compiled ones in `engine` share this class, so that both refuse
-the same input with the same words and draw the same luck. A subclass says only how it decides
-(`_choose`) and what it learns (`_learn`).
+The literal twins in `paper` and `later` and the compiled ones in `engine` share these classes, so
+that both take the same arguments, refuse the same input with the same words and draw the same luck.
+A subclass declares its settings and says only how often it plays (`_plays_and_rounds`), what it
+starts with (`_prepare`), how it decides (`_choose`) and what it learns (`_learn`).
 """
 
 from __future__ import annotations
 
 import inspect
-import math
-import operator
-from typing import Any, ClassVar, Self, SupportsIndex
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from . import checks
 
 Floats = NDArray[np.float64]
 
@@ -29,6 +31,9 @@ LONGEST_HORIZON = 2**53
 CONTEXT_STREAM, NOISE_STREAM, POLICY_STREAM, THETA_STREAM = range(4)
 
 EXPLORE_RULES = ("first", "random", "widest", "optimistic")
+CONSTANTS = ("theory", "circulated")
+
+NOT_GIVEN = inspect.Parameter.empty
 
 
 def stream(seed: int, which: int) -> np.random.Generator:
@@ -36,111 +41,111 @@ def stream(seed: int, which: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=(which,)))
 
 
-def whole(name: str, value: SupportsIndex, least: int) -> int:
-    """A whole number of at least `least`, or an error that names the argument."""
-    if isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be a whole number of at least {least}, got {value!r}")
-    try:
-        number = operator.index(value)
-    except TypeError:
-        hint = f"; write {int(value)}" if isinstance(value, float) and value.is_integer() else ""
-        raise TypeError(
-            f"{name} must be a whole number of at least {least}, got {value!r}{hint}"
-        ) from None
-    if number < least:
-        raise ValueError(f"{name} must be at least {least}, got {number}")
-    return number
+class Setting(NamedTuple):
+    """A constructor's argument: what checks it, and what it is if it is not given."""
+
+    check: Callable[..., Any]
+    limits: tuple[Any, ...]
+    default: Any
+    kw_only: bool
 
 
-def real(name: str, value: float, allowed: str, low: float, high: float, *, top: bool) -> float:
-    """A number above `low` and below `high` (or equal to it, if `top`); `allowed` says so."""
-    if isinstance(value, bool | np.bool_ | str | bytes):
-        raise TypeError(f"{name} must be a number {allowed}, got {value!r}")
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number {allowed}, got {value!r}") from None
-    if not (low < number < high or (top and number == high)):
-        raise ValueError(f"{name} must be {allowed}, got {number!r}")
-    return number
+def setting(
+    check: Callable[..., Any], *limits: Any, default: Any = NOT_GIVEN, kw_only: bool = True
+) -> Any:
+    """Declare a constructor's argument, which `check(name, value, *limits)` lets pass or refuses.
+
+    If the default is None, None is not checked: `_begin` or `_prepare` deals with it.
+    """
+    return Setting(check, limits, default, kw_only)
 
 
-def flag(name: str, value: bool) -> bool:
-    """True or False, or an error that names the argument."""
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False, got {value!r}")
-    return bool(value)
+@dataclass_transform(kw_only_default=True, field_specifiers=(setting,))
+class Declared:
+    """Makes the constructor from the settings that a class and its bases declare, seed last.
 
-
-def one_of(name: str, value: str, choices: tuple[str, ...]) -> str:
-    """One of the named choices, or an error that lists them."""
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
-    return value
-
-
-class _Named:
-    """Refuses wrong arguments in the name of the class that was called, and lists the right ones.
-
-    Python would name the base whose __init__ is inherited, which nobody has heard of.
+    Wrong arguments are refused in the name of the class that was called, with the right ones.
     """
 
-    __signature__: ClassVar[inspect.Signature]
+    _settings: ClassVar[dict[str, Setting]]
+    _arguments: ClassVar[inspect.Signature]
+    __signature__: ClassVar[inspect.Signature | None]
 
     def __init_subclass__(cls) -> None:
-        """Keep the signature of __init__ that of the class, though __new__ takes anything."""
-        whole_one = inspect.signature(cls.__init__)
-        _, *own = whole_one.parameters.values()
-        cls.__signature__ = whole_one.replace(parameters=own)
+        settings: dict[str, Setting] = {}
+        types: dict[str, str] = {}
+        for base in reversed(cls.__mro__):
+            settings |= {k: one for k, one in vars(base).items() if isinstance(one, Setting)}
+            types |= inspect.get_annotations(base)
+        settings["seed"] = settings.pop("seed")
+        kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+        parameters = []
+        for name, (_, _, default, kw_only) in settings.items():
+            hint = f"{types[name]} | None" if default is None else types[name]
+            one = inspect.Parameter(name, kinds[kw_only], default=default, annotation=hint)
+            parameters.append(one)
+        cls._settings = settings
+        cls._arguments = inspect.Signature(parameters, return_annotation="None")
+        made_here = cls.__init__ is Declared.__init__  # or else its own signature counts
+        cls.__signature__ = cls._arguments if made_here else None
 
-    def __new__(cls, *args: Any, **given: Any) -> Self:
-        known = cls.__signature__
-        if not args and not given:  # copied or unpickled, without __init__
-            return super().__new__(cls)
+    def __init__(self, *args: Any, **given: Any) -> None:
+        known = self._arguments
         try:
             known.bind_partial(*args, **given)  # what is unknown comes before what is missing
-            known.bind(*args, **given)
+            bound = known.bind(*args, **given)
         except TypeError as error:
             raise TypeError(
-                f"{cls.__name__}: {error}; its arguments are {', '.join(known.parameters)}"
+                f"{type(self).__name__}: {error}; its arguments are {', '.join(known.parameters)}"
             ) from None
-        return super().__new__(cls)
+        bound.apply_defaults()
+        for name, value in bound.arguments.items():
+            check, limits, default, _ = self._settings[name]
+            left_out = value is None and default is None
+            setattr(self, name, None if left_out else check(name, value, *limits))
+        self._begin()
+
+    def _begin(self) -> None:
+        """Start afresh, with settings that have been checked."""
+        raise NotImplementedError
 
 
-class Policy(_Named):
+class Policy(Declared):
     """A policy that plays `plays` times a round for `rounds` rounds, within `horizon` plays (R1).
 
     `select` may be asked again before `update`: it answers for the same round with the same luck.
     A call that is refused changes nothing.
     """
 
-    plays: int
-    rounds: int
+    horizon: int = setting(checks.whole, 1, kw_only=False)
+    n_arms: int = setting(checks.whole, 1, kw_only=False)
+    dim: int = setting(checks.whole, 1, kw_only=False)
+    seed: int = setting(checks.whole, 0, default=0)
 
-    def __init__(self, horizon: int, n_arms: int, dim: int, *, seed: int = 0) -> None:
-        self.horizon = whole("horizon", horizon, self._shortest_horizon)
+    def _begin(self) -> None:
         if self.horizon > LONGEST_HORIZON:
             raise ValueError(f"horizon must be at most 2**53, got {self.horizon}")
-        self.n_arms = whole("n_arms", n_arms, 1)
-        self.dim = whole("dim", dim, 1)
-        self.seed = whole("seed", seed, 0)
         self._rng = stream(self.seed, POLICY_STREAM)
         self._luck: float | None = None
         self._offered: Floats | None = None
         self._selected = -1
         self._played = 0
-
-    _shortest_horizon = 1
-
-    def _schedule(self, plays: int, rounds: int) -> None:
-        """Fix the plays a round and the rounds, or say that the horizon holds not even one."""
-        if rounds < 1:
+        self.plays, self.rounds = self._plays_and_rounds()
+        if self.rounds < 1:
             raise ValueError(
                 f"horizon must hold at least one round, got {self.horizon}, and "
-                f"{type(self).__name__} would play its arm {plays} times a round "
+                f"{type(self).__name__} would play its arm {self.plays} times a round "
                 f"(a number that may grow with the horizon)"
             )
-        self.plays, self.rounds = plays, rounds
+        self._prepare()
+
+    def _plays_and_rounds(self) -> tuple[int, int]:
+        """How often the arm of a round is played, and how many rounds the horizon holds."""
+        return 1, self.horizon
+
+    def _prepare(self) -> None:
+        """Set up what the policy knows before its first round."""
+        raise NotImplementedError
 
     def __repr__(self) -> str:
         return (
@@ -154,7 +159,7 @@ class Policy(_Named):
         return self._played + 1
 
     def select(self, contexts: ArrayLike) -> int:
-        """The arm to play in this round, given a context a row; (n_arms, dim)."""
+        """The arm to play in this round, given one context per row; (n_arms, dim)."""
         X = self._checked_contexts(contexts)
         if self._played >= self.rounds:
             raise RuntimeError(
@@ -177,12 +182,7 @@ class Policy(_Named):
         self._offered, self._selected, self._luck = None, -1, None
 
     def _checked_contexts(self, contexts: ArrayLike) -> Floats:
-        expected = (self.n_arms, self.dim)
-        X = _as_floats("contexts", contexts, f"an array of shape {expected} = (n_arms, dim)")
-        if X.shape != expected:
-            raise ValueError(
-                f"contexts must have the shape {expected} = (n_arms, dim), got {X.shape}"
-            )
+        X = _as_floats("contexts", contexts, (self.n_arms, self.dim), "(n_arms, dim)")
         if not np.isfinite(X).all():
             arm = int(np.flatnonzero(~np.isfinite(X).all(axis=1))[0])
             raise ValueError(f"contexts must be finite; the context of arm {arm} is {X[arm]}")
@@ -197,13 +197,7 @@ class Policy(_Named):
         return X
 
     def _checked_payoffs(self, payoffs: ArrayLike) -> Floats:
-        y = _as_floats("payoffs", payoffs, f"an array of shape ({self.plays},) = (plays,)")
-        if y.ndim == 0 and self.plays == 1:
-            y = y.reshape(1)
-        if y.shape != (self.plays,):
-            raise ValueError(
-                f"payoffs must have the shape ({self.plays},) = (plays,), got {y.shape}"
-            )
+        y = _as_floats("payoffs", payoffs, (self.plays,), "(plays,)")
         if not np.isfinite(y).all():
             which = int(np.flatnonzero(~np.isfinite(y))[0])
             raise ValueError(f"payoffs must be finite; number {which} is {y[which]}")
@@ -216,53 +210,68 @@ class Policy(_Named):
         raise NotImplementedError
 
 
-def _as_floats(name: str, values: ArrayLike, wanted: str) -> Floats:
+def _as_floats(name: str, values: ArrayLike, shape: tuple[int, ...], meaning: str) -> Floats:
     """A private float64 copy, so that the caller's later changes cannot reach the policy."""
     try:
         raw = np.asarray(values)
         if raw.dtype.kind not in "biuf":  # neither text nor dates nor complex numbers
             raise TypeError
-        return np.array(raw, dtype=np.float64, order="C")
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be {wanted} of real numbers, got {values!r:.60}") from None
+        raise TypeError(
+            f"{name} must be an array of shape {shape} = {meaning} of real numbers, "
+            f"got {values!r:.60}"
+        ) from None
+    if raw.ndim == 0 and shape == (1,):
+        raw = raw.reshape(shape)
+    if raw.shape != shape:
+        raise ValueError(f"{name} must have the shape {shape} = {meaning}, got {raw.shape}")
+    return np.array(raw, dtype=np.float64, order="C")
 
 
 class HeavyTailedPolicy(Policy):
     """A policy whose widths are built from a moment bound, as all of the paper's are.
 
     eps          ε in (0, 1]: the payoffs have 1+ε moments
-    v            a bound on that moment: the central one for SupBMM, FlatBMM, MoM, MENU, HeavyOFUL
-                 and HvtUCB, the raw one for SupBTC, FlatBTC, CRT and TOFU
+    v            a bound on that moment, central or raw as `moment` says (R7)
     delta        δ in (0, 1): the guarantees hold with probability 1 − δ
     width_scale  multiplies every half-width; 1 is the theory
     """
 
-    _shortest_horizon = 3  # below, ln T < 1; the baselines could do with less but gain nothing
+    moment: ClassVar[str]
+    """Which moment v bounds, "central" or "raw"."""
 
-    def __init__(
-        self,
-        horizon: int,
-        n_arms: int,
-        dim: int,
-        *,
-        eps: float = 1.0,
-        v: float | None = None,
-        delta: float = 0.01,
-        width_scale: float = 1.0,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(horizon, n_arms, dim, seed=seed)
-        self.eps = real("eps", eps, "in (0, 1]", 0.0, 1.0, top=True)
-        if v is None:
+    horizon: int = setting(checks.whole, 3, kw_only=False)  # below, ln T < 1
+    eps: float = setting(checks.eps, default=1.0)
+    v: float = setting(checks.positive, default=None)
+    delta: float = setting(checks.delta, default=0.01)
+    width_scale: float = setting(checks.positive, default=1.0)
+
+    def _begin(self) -> None:
+        if self.v is None:
             raise TypeError(
-                f"v must be given: {type(self).__name__} needs a bound on the 1+eps moment of "
-                f"payoffs, got None; central_moment or raw_moment of a noise gives it"
+                f"v must be given: {type(self).__name__} needs a bound on the {self.moment} 1+eps "
+                f"moment of payoffs, got None; {self.moment}_moment of a noise gives it"
             )
-        self.v = real("v", v, "positive and finite", 0.0, math.inf, top=False)
-        self.delta = real("delta", delta, "in (0, 1)", 0.0, 1.0, top=False)
-        self.width_scale = real(
-            "width_scale", width_scale, "positive and finite", 0.0, math.inf, top=False
-        )
+        super()._begin()
+
+
+class StagedSettings(HeavyTailedPolicy):
+    """Algorithm 3 over one of the basic algorithms; "some arm" (step 11) is chosen by `explore`.
+
+    "first", the lowest index; "random"; "widest"; or "optimistic", the largest upper bound, which
+    looks at payoffs and so voids the independence that the paper's analysis needs.
+    """
+
+    explore: str = setting(checks.one_of, EXPLORE_RULES, default="first")
+
+
+class PlainSettings(HeavyTailedPolicy):
+    """No stages: the largest upper bound over the whole history.
+
+    `constants` are those of the theory, or those of the code that was circulated.
+    """
+
+    constants: str = setting(checks.one_of, CONSTANTS, default="theory")
 
 
 def describe(policy: Any) -> str:

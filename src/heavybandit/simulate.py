@@ -15,12 +15,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .checks import whole
 from .engine import Compiled
 from .engine.offers import price
 from .engine.state import Ints
 from .noise import Additive, Noise, TwoPointPayoff
 from .own.loading import OwnWorld, as_noise
-from .policy import CONTEXT_STREAM, NOISE_STREAM, Floats, describe, stream, whole
+from .policy import CONTEXT_STREAM, NOISE_STREAM, Floats, describe, stream
 
 BLOCK_DOUBLES = 1 << 17  # contexts and draws of a block: small enough to stay in the cache
 

@@ -6,24 +6,42 @@ import math
 
 import numpy as np
 
-from .. import theory
-from ..paper import CONSTANTS
-from ..policy import EXPLORE_RULES, Floats, HeavyTailedPolicy, Policy, one_of, real, whole
+from .. import checks, paper, theory
+from ..policy import (
+    EXPLORE_RULES,
+    Floats,
+    HeavyTailedPolicy,
+    PlainSettings,
+    Policy,
+    StagedSettings,
+    setting,
+)
 from . import state as st
 from ._cache import announce_compilation
 from .decide import choose
 from .drive import learn, play_block
-from .state import AUDIT, FULL, Ints, State, new_state, with_room
+from .state import AUDIT, FULL, Ints, new_state, with_room
+
+__all__ = ["CRT", "MENU", "TOFU", "Compiled", "FlatBMM", "FlatBTC", "MoM", "SupBMM", "SupBTC"]
+__all__ += ["Blind", "GreedyRidge", "LinUCB", "Uniform"]
 
 
 class Compiled(Policy):
-    """Drives a `State` through the kernels: a round at a time, or in blocks."""
+    """Drives a `State` through the kernels: a round at a time, or in blocks.
 
-    _state: State
+    A class made with `twin=` has the docstring of that literal twin, and its `moment`.
+    """
 
-    def _new_state(self, kind: int, **what: float | bool | tuple[float, ...]) -> State:
+    def __init_subclass__(cls, twin: type[Policy] | None = None) -> None:
+        super().__init_subclass__()
+        if twin is not None:
+            cls.__doc__ = twin.__doc__
+            if issubclass(twin, HeavyTailedPolicy):
+                cls.moment = twin.moment  # type: ignore[attr-defined]
+
+    def _start(self, kind: int, **what: float | bool | tuple[float, ...]) -> None:
         announce_compilation(play_block)
-        return new_state(
+        self._state = new_state(
             kind=kind,
             n_arms=self.n_arms,
             dim=self.dim,
@@ -63,18 +81,9 @@ class Compiled(Policy):
         self._luck, self._offered, self._selected = None, None, -1
         done = 0
         while done < n:
-            played = play_block(
-                self._state,
-                X[done:],
-                means[done:],
-                best[done:],
-                draws[done * self.plays :],
-                gamma,
-                luck[done:],
-                regret,
-                curve[done:],
-                arms[done:],
-            )
+            offers = X[done:], means[done:], best[done:], draws[done * self.plays :], gamma
+            record = curve[done:], arms[done:]
+            played = play_block(self._state, *offers, luck[done:], regret, *record)
             if played:
                 regret = float(curve[done + played - 1])
                 done += played
@@ -110,10 +119,8 @@ class Compiled(Policy):
             "exploited": stages[:, st.EXPLOITED].tolist(),
             "visited": stages[:, st.VISITS].tolist(),
             "arms_entering": [
-                float(entered) / visits if visits else math.nan
-                for entered, visits in zip(
-                    stages[:, st.ENTERED].tolist(), stages[:, st.VISITS].tolist(), strict=True
-                )
+                entered / visits if visits else math.nan
+                for entered, visits in stages[:, [st.ENTERED, st.VISITS]].tolist()
             ],
             "estimates": int(counts[st.ESTIMATES]),
             "truncated": int(counts[st.TRUNCATED]),
@@ -128,11 +135,13 @@ class Compiled(Policy):
 
 
 class _HeavyTailed(Compiled, HeavyTailedPolicy):
-    """What the paper's policies have in common here."""
+    """What the policies with a moment bound have in common here."""
 
-    @property
-    def _growth(self) -> float:
-        return (1 - self.eps) / (2 * (1 + self.eps))
+    def _start(self, kind: int, **what: float | bool | tuple[float, ...]) -> None:
+        growth = theory.growth_exponent(self.eps)
+        super()._start(
+            kind, **{"eps": self.eps, "growth": growth, "scale": self.width_scale} | what
+        )
 
     @property
     def _alpha_bmm(self) -> float:
@@ -143,207 +152,110 @@ class _HeavyTailed(Compiled, HeavyTailedPolicy):
         return float(theory.alpha_btc(1.0, self.horizon, self.n_arms, self.v, self.delta, self.eps))
 
 
-class _Master(_HeavyTailed):
-    """Algorithm 3 over one of the basic algorithms; "some arm" (step 11) is chosen by `explore`.
+class _Master(_HeavyTailed, StagedSettings):
+    """Algorithm 3 over one of the basic algorithms."""
 
-    "first", the lowest index; "random"; "widest"; or "optimistic", the largest upper bound, which
-    looks at payoffs and so voids the independence that the paper's analysis needs.
-    """
-
-    def __init__(
-        self,
-        horizon: int,
-        n_arms: int,
-        dim: int,
-        *,
-        eps: float = 1.0,
-        v: float | None = None,
-        delta: float = 0.01,
-        width_scale: float = 1.0,
-        explore: str = "first",
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            horizon, n_arms, dim, eps=eps, v=v, delta=delta, width_scale=width_scale, seed=seed
-        )
-        self.explore = one_of("explore", explore, EXPLORE_RULES)
-        self._prepare()
-
-    def _prepare(self) -> None:
-        raise NotImplementedError
-
-    def _staged_state(self, kind: int, gain: float, **what: float | bool) -> State:
+    def _start_stages(self, kind: int, gain: float, **what: float | bool) -> None:
         self.n_stages = max(1, math.floor(math.log(self.rounds)))
-        return self._new_state(
+        self._start(
             kind,
             n_stages=self.n_stages,
             explore=EXPLORE_RULES.index(self.explore),
-            eps=self.eps,
             gain=gain,
             offset=1.0,
-            growth=self._growth,
-            scale=self.width_scale,
             level=1 / math.sqrt(self.rounds),
             **what,
         )
 
 
-class SupBMM(_Master):
-    """Algorithm 3 over Algorithm 1 (BMM): r plays a round, medians of r estimates."""
-
-    def _prepare(self) -> None:
+class SupBMM(_Master, twin=paper.SupBMM):
+    def _plays_and_rounds(self) -> tuple[int, int]:
         r = theory.plays_per_round(self.horizon, self.n_arms, self.delta)
-        self._schedule(r, self.horizon // r)
-        self._state = self._staged_state(st.SUP_BMM, self._alpha_bmm, columns=r)
-
-
-class SupBTC(_Master):
-    """Algorithm 3 over Algorithm 2 (BTC): one play a round, truncated terms."""
+        return r, self.horizon // r
 
     def _prepare(self) -> None:
-        self._schedule(1, self.horizon)
-        self._state = self._staged_state(
-            st.SUP_BTC, self._alpha_btc, truncates=True, keeps_history=self.eps < 1
-        )
+        self._start_stages(st.SUP_BMM, self._alpha_bmm, columns=self.plays)
 
 
-class _Plain(_HeavyTailed):
+class SupBTC(_Master, twin=paper.SupBTC):
+    def _prepare(self) -> None:
+        history = self.eps < 1
+        self._start_stages(st.SUP_BTC, self._alpha_btc, truncates=True, keeps_history=history)
+
+
+class _Plain(_HeavyTailed, PlainSettings):
     """No stages: the largest upper bound over the whole history."""
 
-    def __init__(
-        self,
-        horizon: int,
-        n_arms: int,
-        dim: int,
-        *,
-        eps: float = 1.0,
-        v: float | None = None,
-        delta: float = 0.01,
-        width_scale: float = 1.0,
-        constants: str = "theory",
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            horizon, n_arms, dim, eps=eps, v=v, delta=delta, width_scale=width_scale, seed=seed
-        )
-        self.constants = one_of("constants", constants, CONSTANTS)
-        self._prepare(circulated=self.constants == "circulated")
+    @property
+    def _circulated(self) -> bool:
+        return self.constants == "circulated"
 
-    def _prepare(self, circulated: bool) -> None:
-        raise NotImplementedError
-
-    def _plain_state(
-        self,
-        kind: int,
-        shrink: float,
-        *,
-        gain: float = 0.0,
-        offset: float = 0.0,
-        columns: int = 0,
-        n_medians: int = 0,
-        truncates: bool = False,
-        constants: tuple[float, ...] = (),
-    ) -> State:
-        return self._new_state(
-            kind,
-            eps=self.eps,
-            gain=gain,
-            offset=offset,
-            growth=self._growth,
-            scale=self.width_scale / shrink,
-            columns=columns,
-            n_medians=n_medians,
-            truncates=truncates,
-            keeps_history=truncates and kind == st.FLAT_BTC and self.eps < 1,
-            constants=constants,
-        )
+    def _scale(self, divisor: float) -> float:
+        """What multiplies the half-widths, which the circulated code divides by `divisor`."""
+        return self.width_scale / (divisor if self._circulated else 1.0)
 
 
-class FlatBMM(_Plain):
-    """UCB straight on Algorithm 1, over the whole history: its payoffs are not independent."""
+class FlatBMM(_Plain, twin=paper.FlatBMM):
+    def _plays_and_rounds(self) -> tuple[int, int]:
+        by_theory = theory.plays_per_round(self.horizon, self.n_arms, self.delta)
+        r = 31 if self._circulated else by_theory
+        return r, self.horizon // r
 
-    def _prepare(self, circulated: bool) -> None:
-        r = 31 if circulated else theory.plays_per_round(self.horizon, self.n_arms, self.delta)
-        self._schedule(r, self.horizon // r)
-        gain, offset = (0.01 / 6 * self._alpha_bmm, 0.0) if circulated else (self._alpha_bmm, 1.0)
-        self._state = self._plain_state(st.FLAT_BMM, 1.0, gain=gain, offset=offset, columns=r)
-
-
-class FlatBTC(_Plain):
-    """UCB straight on Algorithm 2, over the whole history: its payoffs are not independent."""
-
-    def _prepare(self, circulated: bool) -> None:
-        self._schedule(1, self.horizon)
-        gain, offset = (0.01 / 3 * self.v, 0.0) if circulated else (self._alpha_btc, 1.0)
-        self._state = self._plain_state(st.FLAT_BTC, 1.0, gain=gain, offset=offset, truncates=True)
+    def _prepare(self) -> None:
+        alpha = self._alpha_bmm
+        gain, offset = (0.01 / 6 * alpha, 0.0) if self._circulated else (alpha, 1.0)
+        self._start(st.FLAT_BMM, gain=gain, offset=offset, columns=self.plays)
 
 
-class MoM(_Plain):
-    """MoM (Medina & Yang 2016): least squares on the median of means of each round's payoffs."""
+class FlatBTC(_Plain, twin=paper.FlatBTC):
+    def _prepare(self) -> None:
+        gain, offset = (0.01 / 3 * self.v, 0.0) if self._circulated else (self._alpha_btc, 1.0)
+        history = self.eps < 1
+        self._start(st.FLAT_BTC, gain=gain, offset=offset, truncates=True, keeps_history=history)
 
-    def _prepare(self, circulated: bool) -> None:
+
+class MoM(_Plain, twin=paper.MoM):
+    def _plays_and_rounds(self) -> tuple[int, int]:
         rounds, plays = theory.mom_schedule(self.horizon, self.eps)
-        self._schedule(plays, rounds)
-        groups, size = theory.mom_groups(plays, self.delta)
-        eps = self.eps
-        deviation = (12 * self.v) ** (1 / (1 + eps)) * (
-            8 * math.log(2 * rounds / self.delta) / plays
-        ) ** (eps / (1 + eps))
-        self._state = self._plain_state(
-            st.MOM,
-            40.0 if circulated else 1.0,
-            n_medians=groups,
-            constants=(deviation, math.log(rounds), groups, size),
-        )
+        return plays, rounds
+
+    def _prepare(self) -> None:
+        groups, size = theory.mom_groups(self.plays, self.delta)
+        deviation = theory.mom_deviation(self.rounds, self.plays, self.v, self.delta, self.eps)
+        constants = (deviation, math.log(self.rounds), groups, size)
+        self._start(st.MOM, scale=self._scale(40.0), n_medians=groups, constants=constants)
 
 
-class CRT(_Plain):
-    """CRT (Medina & Yang 2016): least squares on payoffs truncated at η_t as they arrive."""
-
-    def _prepare(self, circulated: bool) -> None:
-        self._schedule(1, self.horizon)
-        self._state = self._plain_state(
-            st.CRT,
-            10.0 if circulated else 1.0,
-            constants=(1 / (1 + self.eps), math.log(self.delta), self.v),
-        )
+class CRT(_Plain, twin=paper.CRT):
+    def _prepare(self) -> None:
+        constants = (1 / (1 + self.eps), math.log(self.delta), self.v)
+        self._start(st.CRT, scale=self._scale(10.0), constants=constants)
 
 
-class MENU(_Plain):
-    """MENU (Shao et al. 2018): of k least-squares estimates, the one nearest to most others."""
+class MENU(_Plain, twin=paper.MENU):
+    def _plays_and_rounds(self) -> tuple[int, int]:
+        k = 51 if self._circulated else theory.menu_plays(self.horizon, self.delta)
+        return k, self.horizon // k
 
-    def _prepare(self, circulated: bool) -> None:
-        k = 51 if circulated else theory.menu_plays(self.horizon, self.delta)
-        self._schedule(k, self.horizon // k)
-        at_one = float(theory.menu_beta(1.0, self.dim, self.v, self.eps))
-        self._state = self._plain_state(
-            st.MENU, 50.0 if circulated else 1.0, gain=at_one - 3, offset=3.0, columns=k
-        )
+    def _prepare(self) -> None:
+        gain = float(theory.menu_beta(1.0, self.dim, self.v, self.eps)) - 3
+        self._start(st.MENU, scale=self._scale(50.0), gain=gain, offset=3.0, columns=self.plays)
 
 
-class TOFU(_Plain):
-    """TOFU (Shao et al. 2018): least squares in whitened coordinates, each truncated at b_t."""
-
-    def _prepare(self, circulated: bool) -> None:
-        self._schedule(1, self.horizon)
-        T, d, v, delta, eps = self.horizon, self.dim, self.v, self.delta, self.eps
-        self._state = self._plain_state(
-            st.TOFU,
-            5.0 if circulated else 1.0,
-            gain=float(theory.tofu_beta(1.0, T, d, v, delta, eps)) - 1,
-            offset=1.0,
-            truncates=True,
-            constants=(float(theory.tofu_threshold(1.0, T, v, delta, eps)),),
-        )
+class TOFU(_Plain, twin=paper.TOFU):
+    def _prepare(self) -> None:
+        T, v, delta, eps = self.horizon, self.v, self.delta, self.eps
+        gain = float(theory.tofu_beta(1.0, T, self.dim, v, delta, eps)) - 1
+        b = float(theory.tofu_threshold(1.0, T, v, delta, eps))
+        scale = self._scale(5.0)
+        self._start(st.TOFU, scale=scale, gain=gain, offset=1.0, truncates=True, constants=(b,))
 
 
 class Uniform(Compiled):
     """Plays every arm with the same probability, whatever it has seen."""
 
-    def __init__(self, horizon: int, n_arms: int, dim: int, *, seed: int = 0) -> None:
-        super().__init__(horizon, n_arms, dim, seed=seed)
-        self._schedule(1, self.horizon)
-        self._state = self._new_state(st.UNIFORM)
+    def _prepare(self) -> None:
+        self._start(st.UNIFORM)
 
 
 class GreedyRidge(Compiled):
@@ -353,23 +265,16 @@ class GreedyRidge(Compiled):
     with. `ridge` is λ; the mean of p plays with λ = 1 weighs like single plays with λ = p.
     """
 
-    def __init__(
-        self,
-        horizon: int,
-        n_arms: int,
-        dim: int,
-        *,
-        plays: int = 1,
-        ridge: float = 1.0,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(horizon, n_arms, dim, seed=seed)
-        plays = whole("plays", plays, 1)
-        if plays > self.horizon:
-            raise ValueError(f"plays must be at most the horizon, {self.horizon}; got {plays}")
-        self._schedule(plays, self.horizon // plays)
-        self.ridge = real("ridge", ridge, "positive and finite", 0.0, math.inf, top=False)
-        self._state = self._new_state(st.GREEDY, ridge=self.ridge)
+    plays: int = setting(checks.whole, 1, default=1)
+    ridge: float = setting(checks.positive, default=1.0)
+
+    def _plays_and_rounds(self) -> tuple[int, int]:
+        if self.plays > self.horizon:
+            raise ValueError(f"plays must be at most the horizon, {self.horizon}; got {self.plays}")
+        return self.plays, self.horizon // self.plays
+
+    def _prepare(self) -> None:
+        self._start(st.GREEDY, ridge=self.ridge)
 
 
 class Blind(Compiled):
@@ -380,13 +285,10 @@ class Blind(Compiled):
     instance's doing.
     """
 
-    def __init__(
-        self, horizon: int, n_arms: int, dim: int, *, prefer: str = "narrowest", seed: int = 0
-    ) -> None:
-        super().__init__(horizon, n_arms, dim, seed=seed)
-        self.prefer = one_of("prefer", prefer, ("narrowest", "widest"))
-        self._schedule(1, self.horizon)
-        self._state = self._new_state(st.BLIND, gain=1.0 if prefer == "widest" else -1.0)
+    prefer: str = setting(checks.one_of, ("narrowest", "widest"), default="narrowest")
+
+    def _prepare(self) -> None:
+        self._start(st.BLIND, gain=1.0 if self.prefer == "widest" else -1.0)
 
 
 class LinUCB(Compiled):
@@ -395,27 +297,11 @@ class LinUCB(Compiled):
     `alpha` replaces their α = √(½ ln(2TK/δ)).
     """
 
-    def __init__(
-        self,
-        horizon: int,
-        n_arms: int,
-        dim: int,
-        *,
-        delta: float = 0.01,
-        alpha: float | None = None,
-        width_scale: float = 1.0,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(horizon, n_arms, dim, seed=seed)
-        self.delta = real("delta", delta, "in (0, 1)", 0.0, 1.0, top=False)
-        self.width_scale = real(
-            "width_scale", width_scale, "positive and finite", 0.0, math.inf, top=False
-        )
-        if alpha is None:
+    delta: float = setting(checks.delta, default=0.01)
+    alpha: float = setting(checks.real, -1, math.inf, "()", "above -1 and finite", default=None)
+    width_scale: float = setting(checks.positive, default=1.0)
+
+    def _prepare(self) -> None:
+        if self.alpha is None:
             self.alpha = float(theory.linucb_alpha(self.horizon, self.n_arms, self.delta))
-        else:
-            self.alpha = real("alpha", alpha, "above -1 and finite", -1.0, math.inf, top=False)
-        self._schedule(1, self.horizon)
-        self._state = self._new_state(
-            st.LINUCB, gain=self.alpha, offset=1.0, scale=self.width_scale
-        )
+        self._start(st.LINUCB, gain=self.alpha, offset=1.0, scale=self.width_scale)

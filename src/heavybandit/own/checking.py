@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import whole
 from ..instances import section6
 from ..noise import FloatArray, Noise, StudentT
-from ..policy import LONGEST, whole
+from ..policy import LONGEST
 from ..simulate import World, simulate
 from .loading import OwnNoise, as_noise, files_of, told, without_default
 from .moments import contradiction

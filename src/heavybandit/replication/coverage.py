@@ -17,10 +17,11 @@ from typing import Any, Self
 import numpy as np
 
 from .. import instances, paper, theory
+from ..checks import one_of, whole
 from ..noise import Noise
 from ..pipeline.recipes import NOISES, Recipe, digest, spelled_out
 from ..pipeline.spec import Plan, Report, Spec, number
-from ..policy import CONTEXT_STREAM, NOISE_STREAM, TIE, Floats, one_of, stream, whole
+from ..policy import CONTEXT_STREAM, NOISE_STREAM, TIE, Floats, stream
 
 COUNTING = 2
 """Raised whenever `repeat` counts otherwise; stored repetitions name theirs."""

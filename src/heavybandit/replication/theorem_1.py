@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..checks import whole
 from ..pipeline.recipes import recipe
-from ..policy import Floats, whole
+from ..policy import Floats
 from .ingredients import (
     BMM_EXACT,
     BMM_HALF,

@@ -1,0 +1,130 @@
+"""What is allowed at the door: a check gives the value back, or says what is allowed instead.
+
+All use one form of words, "{name} must be {what is allowed}, got {value}". What is of the wrong
+kind is a TypeError, what is of the right kind but out of range a ValueError.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import operator
+from collections.abc import Callable
+from typing import Any, SupportsFloat, SupportsIndex, TypeVar, cast
+
+import numpy as np
+
+Form = TypeVar("Form", bound=Callable[..., Any])
+
+
+def whole(name: str, value: SupportsIndex, least: int) -> int:
+    """A whole number of at least `least`."""
+    wanted = f"{name} must be a whole number of at least {least}, got {value!r}"
+    if isinstance(value, bool | np.bool_):
+        raise TypeError(wanted)
+    try:
+        number = operator.index(value)
+    except TypeError:
+        hint = f"; write {int(value)}" if isinstance(value, float) and value.is_integer() else ""
+        raise TypeError(f"{wanted}{hint}") from None
+    if number < least:
+        raise ValueError(f"{name} must be at least {least}, got {number}")
+    return number
+
+
+def real(
+    name: str,
+    value: SupportsFloat,
+    low: float = -math.inf,
+    high: float = math.inf,
+    ends: str = "()",
+    allowed: str = "",
+) -> float:
+    """A number between `low` and `high`; `ends` are "(" or "[" and ")" or "]", as on paper."""
+    allowed = allowed or f"in {ends[0]}{low:g}, {high:g}{ends[1]}"
+    try:
+        if isinstance(value, bool | np.bool_ | str | bytes):
+            raise TypeError
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{name} must be a number {allowed}, got {value!r}") from None
+    at_an_end = (number == low and ends[0] == "[") or (number == high and ends[1] == "]")
+    if not (low < number < high or at_an_end):
+        raise ValueError(f"{name} must be {allowed}, got {number!r}")
+    return number
+
+
+def finite(name: str, value: SupportsFloat) -> float:
+    """A number that is not infinite."""
+    return real(name, value, allowed="finite")
+
+
+def positive(name: str, value: SupportsFloat) -> float:
+    """A number above 0 that is not infinite."""
+    return real(name, value, 0, allowed="positive and finite")
+
+
+def at_least(name: str, value: SupportsFloat, least: float) -> float:
+    """A number of at least `least` that is not infinite."""
+    return real(name, value, least, ends="[)", allowed=f"at least {least} and finite")
+
+
+def eps(name: str, value: SupportsFloat) -> float:
+    """ε in (0, 1], the range of the paper's moment conditions."""
+    return real(name, value, 0, 1, "(]")
+
+
+def delta(name: str, value: SupportsFloat) -> float:
+    """δ, a probability strictly between 0 and 1."""
+    return real(name, value, 0, 1)
+
+
+def flag(name: str, value: bool) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def one_of(name: str, value: str, choices: tuple[str, ...]) -> str:
+    """One of the named choices."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
+    return value
+
+
+LEAST = {
+    "horizon": 3,  # below, ln T < 1 and the paper's logarithms lose their sense
+    **dict.fromkeys(("t", "n_arms", "dim", "plays", "rounds", "stage"), 1),
+    **dict.fromkeys(("alpha", "log_det", "n", "unif_count"), 0),
+}
+POSITIVE = ("v", "c", "chi", "gamma", "kappa", "regret_per_play", "ridge", "start")
+CHECKS = {"eps": eps, "delta": delta} | dict.fromkeys(POSITIVE, positive)
+
+
+def checked(**least: float) -> Callable[[Form], Form]:
+    """Check a closed form's arguments, numbers or arrays, as their names ask (LEAST, CHECKS).
+
+    `least` replaces entries of LEAST. Other demands, and names that are in neither, are the
+    function's own business.
+    """
+    limits = LEAST | least
+
+    def decorate(form: Form) -> Form:
+        names = tuple(inspect.signature(form).parameters)
+
+        @functools.wraps(form)
+        def door(*args: Any, **given: Any) -> Any:
+            for name, value in (*zip(names, args, strict=False), *given.items()):
+                array = isinstance(value, np.ndarray) and value.size > 0
+                for entry in (value.min(), value.max()) if array else (value,):
+                    if name in limits:
+                        at_least(name, entry, limits[name])
+                    elif name in CHECKS:
+                        CHECKS[name](name, entry)
+            return form(*args, **given)
+
+        return cast(Form, door)
+
+    return decorate

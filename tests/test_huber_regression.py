@@ -1,0 +1,215 @@
+"""Huber regression in a ball, literal and compiled, against a minimum's conditions and scipy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from heavybandit import later
+from heavybandit.engine import huber
+from heavybandit.engine import state as names
+from heavybandit.engine.state import State, new_state
+from streams import section6_contexts
+
+Floats = NDArray[np.float64]
+
+
+def distance_from_minimum(
+    V: Floats, y: Floats, sigma: Floats, tau: Floats, ridge: float, radius: float, theta: Floats
+) -> float:
+    """How far θ is from the conditions of a minimum in the ball, beside the pulls that balance.
+
+    Inside, the gradient is 0; on the sphere it is −μθ with μ ≥ 0.
+    """
+    pulls = V.T * (later.clip((y - V @ theta) / sigma, tau) / sigma)
+    gradient = ridge * theta - pulls.sum(axis=1)
+    length = float(np.linalg.norm(theta))
+    assert length <= radius * (1 + 1e-9)
+    if length > radius * (1 - 1e-9):
+        gradient = gradient + max(0.0, -float(gradient @ theta) / length**2) * theta
+    return float(np.linalg.norm(gradient) / (np.abs(pulls).sum() + ridge * radius))
+
+
+def harsh_data(rng: np.random.Generator) -> tuple[Floats, Floats, Floats, Floats, float, float]:
+    """Weights over four decades, thresholds over six, collinear and tiny contexts, wild payoffs."""
+    d, n = int(rng.integers(1, 6)), int(rng.integers(1, 60))
+    V = rng.normal(size=(n, d))
+    if rng.random() < 0.3:
+        V = rng.normal(size=(n, 1)) * V[0]
+    V /= np.maximum(1, np.linalg.norm(V, axis=1, keepdims=True))
+    if rng.random() < 0.3:
+        V *= 10.0 ** rng.uniform(-8, 0, size=(n, 1))
+    sigma = 10.0 ** rng.uniform(-3, 1, size=n)
+    tau = 10.0 ** rng.uniform(-4, 2, size=n)
+    y = V @ rng.normal(size=d) + rng.standard_t(1.5, size=n) * 10.0 ** rng.uniform(-2, 1)
+    if rng.random() < 0.4:
+        y *= np.where(rng.random(n) < 0.2, 10.0 ** rng.uniform(0, 14, size=n), 1)
+    radius = float(rng.choice([1.0, math.sqrt(1.1), 100.0]))
+    return V, y, sigma, tau, 10.0 ** rng.uniform(-2, 1), radius
+
+
+@settings(max_examples=150)
+@given(seed=st.integers(0, 2**32))
+def test_huber_regression_meets_the_conditions_of_a_minimum(seed: int) -> None:
+    data = harsh_data(np.random.default_rng(seed))
+    assert distance_from_minimum(*data, later.huber_regression(*data)) < 1e-9
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**32), radius=st.sampled_from([0.2, 1e3]))
+def test_huber_regression_is_what_scipy_finds(seed: int, radius: float) -> None:
+    """With the ball almost always active, and never; most residuals clipped."""
+    rng = np.random.default_rng(seed)
+    n, d = 25, 3
+    V = section6_contexts(rng, n, 1, d)[:, 0]
+    y = V @ np.ones(d) + rng.standard_t(2, size=n)
+    sigma, tau = rng.uniform(0.5, 2, size=n), rng.uniform(0.05, 0.5, size=n)
+
+    def loss(theta: Floats) -> float:
+        z = np.abs(y - V @ theta) / sigma
+        return float(theta @ theta / 2 + np.where(z <= tau, z**2 / 2, tau * z - tau**2 / 2).sum())
+
+    found = minimize(
+        loss,
+        np.zeros(d),
+        method="SLSQP",
+        constraints={"type": "ineq", "fun": lambda theta: radius**2 - theta @ theta},
+        options={"ftol": 1e-14, "maxiter": 500},
+    )
+    theta = later.huber_regression(V, y, sigma, tau, 1.0, radius)
+    assert loss(theta) <= loss(found.x) + 1e-7
+    np.testing.assert_allclose(theta, found.x, atol=2e-4)
+    assert np.linalg.norm(theta) <= radius * (1 + 1e-12)
+
+
+def filled(V: Floats, y: Floats, sigma: Floats, tau: Floats, ridge: float, radius: float) -> State:
+    """The state in which HEAVY-OFUL's kernel would be after these rounds, but for θ̂."""
+    d = V.shape[1]
+    state = new_state(
+        kind=names.HEAVY_OFUL,
+        n_arms=2,
+        dim=d,
+        plays=1,
+        truncates=True,
+        suspect_numbers=3,
+        ridge=ridge,
+        constants=(1.0,) * 7,
+    )
+    scaled, paid, reach = V / sigma[:, None], y / sigma, radius * np.linalg.norm(V, axis=1)
+    surely_clipped = (np.abs(y) - reach) / sigma > tau * (1 + huber.SPARE)
+    suspicious = ((np.abs(y) + reach) / sigma > tau * (1 - huber.SPARE)) & ~surely_clipped
+    side = np.sign(paid) * (np.abs(paid) > tau)  # at θ = 0
+    inside = side == 0
+    pull = np.where(inside, paid, side * np.where(inside, 0.0, tau))[:, None] * scaled
+    surely_inside = ~suspicious & ~surely_clipped
+    state.gram[0] = ridge * np.eye(d) + scaled[surely_inside].T @ scaled[surely_inside]
+    state.total[0] = pull[~suspicious].sum(axis=0)
+    state.whiten[0] = ridge * np.eye(d) + scaled[inside].T @ scaled[inside]
+    state.vector[names.PULL] = pull.sum(axis=0)
+    state.A_inv[0] = np.linalg.inv(ridge * np.eye(d) + scaled.T @ scaled)
+    rows = np.column_stack([scaled, paid, tau, side])[suspicious]
+    state.stage[0, names.N_SUSPECTS] = len(rows)
+    state.stage[0, huber.OUTSIDE] = np.count_nonzero(side)
+    state.stage[0, huber.SURELY_OUTSIDE] = np.count_nonzero(surely_clipped)
+    return state._replace(suspects=np.ascontiguousarray(rows[None]))
+
+
+def test_the_compiled_fit_is_the_minimum_whatever_the_data() -> None:
+    """And starting from 0 it takes few passes, with the ball active in a good share of cases."""
+    rng = np.random.default_rng(11)
+    active = clipped = 0
+    passes = []
+    for _ in range(600):
+        data = harsh_data(rng)
+        V, y, sigma, tau, _, radius = data
+        state = filled(*data)
+        passes.append(huber.fit(state, radius))
+        theta = state.theta[0]
+        assert distance_from_minimum(*data, theta) < 1e-9
+        active += np.linalg.norm(theta) > radius * (1 - 1e-9)
+        clipped += (np.abs(y - V @ theta) / sigma > tau).mean() > 0.3
+    assert 150 < active < 450
+    assert clipped > 200
+    assert 3 < max(passes) < huber.MOST_PASSES / 2
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**32))
+def test_the_compiled_fit_is_the_literal_regression(seed: int) -> None:
+    """Data that leave the minimum well determined, so that the two can be compared digit by digit.
+
+    And a fit that starts from the minimum stays there, after one pass.
+    """
+    rng = np.random.default_rng(seed)
+    n, d = 40, 3
+    V = section6_contexts(rng, n, 1, d)[:, 0]
+    data = (
+        V,
+        V @ np.ones(d) + rng.standard_t(1.5, size=n),
+        rng.uniform(0.1, 2, size=n),
+        10.0 ** rng.uniform(-2, 1, size=n),
+        3.0,
+        float(rng.choice([0.5, 1.0, 10.0])),
+    )
+    state = filled(*data)
+    huber.fit(state, data[-1])
+    theta = state.theta[0].copy()
+    np.testing.assert_allclose(theta, later.huber_regression(*data), atol=1e-11)
+    assert huber.fit(state, data[-1]) <= 1
+    np.testing.assert_allclose(state.theta[0], theta, atol=1e-13)
+
+
+@pytest.mark.parametrize("paid", [0.1 * k for k in range(1, 10)])
+def test_a_residual_at_its_threshold_in_the_minimum_does_not_keep_the_fit_busy(paid: float) -> None:
+    """λ = x = 1: the minimum r/2 leaves a residual of r/2 = τ, to the last bit or nearly."""
+    for nudge in (-1e-16, 0.0, 1e-16):
+        one = np.ones(1)
+        data = (np.ones((1, 1)), paid * one, one, (paid / 2 + nudge) * one, 1.0, 1.0)
+        state = filled(*data)
+        assert huber.fit(state, 1.0) <= 4
+        assert state.theta[0, 0] == pytest.approx(paid / 2, abs=1e-15)
+
+
+@settings(max_examples=80)
+@given(
+    seed=st.integers(0, 2**32),
+    d=st.integers(1, 6),
+    radius=st.sampled_from([1.0, math.sqrt(1.1)]),
+    size=st.floats(0, 300),
+)
+def test_a_minimum_in_the_ball_is_one(seed: int, d: int, radius: float, size: float) -> None:
+    """(M + μI)θ = c with ‖θ‖ = radius and μ ≥ 0, for pulls c of up to 1e300."""
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(d, d)) * 10.0 ** rng.uniform(-2, 2, size=d)
+    M = root @ root.T + 0.1 * np.eye(d)
+    free = rng.normal(size=d)
+    free *= 1.01 * radius / np.linalg.norm(free)
+    c = M @ free * 10.0**size
+    theta = np.zeros(d)
+    huber.minimum_in_ball(M, c, radius, theta, np.zeros((3, d, d)))
+    assert np.linalg.norm(theta) == pytest.approx(radius, rel=1e-12)
+    left = c / np.abs(c).max() - M @ theta / np.abs(c).max()
+    mu = float(left @ theta) / radius**2
+    assert mu >= 0
+    np.testing.assert_allclose(left, mu * theta, atol=1e-9)
+    if size < 10:
+        np.testing.assert_allclose(later.project(free * 10.0**size, M, radius), theta, atol=1e-8)
+
+
+def test_a_projection_moves_nothing_in_the_ball_and_a_minimum_on_the_sphere_stays() -> None:
+    M = np.diag([1.0, 9.0])
+    inside = np.array([0.3, -0.4])
+    np.testing.assert_array_equal(later.project(inside, M, 0.5), inside)
+    # θ = (a/(1+μ), 9b/(9+μ)) with μ = 3 for (a, b) = (2.4, −16/15): (0.6, −0.8)
+    np.testing.assert_allclose(
+        later.project(np.array([2.4, -16 / 15]), M, 1.0), [0.6, -0.8], rtol=1e-12
+    )
+    theta = np.zeros(2)
+    huber.minimum_in_ball(np.eye(2), np.array([0.6, 0.8]), 1.0, theta, np.zeros((3, 2, 2)))
+    np.testing.assert_allclose(theta, [0.6, 0.8], rtol=1e-14)

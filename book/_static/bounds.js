@@ -8,7 +8,7 @@
 "use strict";
 
 (() => {
-  // What is allowed at the door (theory.require_*)
+  // What is allowed at the door (checks.py)
 
   function requireEps(eps) {
     if (!(eps > 0 && eps <= 1)) throw new RangeError(`eps is ${eps}, but must be in (0, 1]`);

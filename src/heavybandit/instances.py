@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from . import noise as noises
 from .engine.offers import normalise
-from .noise import Noise
-from .own.loading import as_noise
+from .noise import Noise, as_noise
 from .policy import THETA_STREAM, Floats, one_of, real, stream, whole
 
 PRINTED_BOUNDS = {"student-t": (3.0, 4.0), "pareto": (1.0, 2.0), "pareto-centred": (1.0, 2.0)}
@@ -231,3 +231,51 @@ def lower_bound(
 ) -> LowerBound:
     """The construction of Theorem 3 as a world; see `LowerBound`."""
     return LowerBound(horizon, dim, n_arms, eps, gamma_from)
+
+
+@dataclass(frozen=True)
+class OwnWorld:
+    """A world of any class with the five members that are listed above."""
+
+    own: Any
+    """The object that draws the contexts."""
+
+    noise: Noise
+    """Its noise, if need be made into one."""
+
+    @property
+    def n_arms(self) -> int:
+        """K"""
+        return int(self.own.n_arms)
+
+    @property
+    def dim(self) -> int:
+        """d"""
+        return int(self.own.dim)
+
+    @property
+    def name(self) -> str:
+        """The object's name, or its class and noise."""
+        return str(getattr(self.own, "name", f"{type(self.own).__name__}/{self.noise.name}"))
+
+    @property
+    def v_raw(self) -> float | None:
+        """What the object states, if it does."""
+        return getattr(self.own, "v_raw", None)
+
+    @property
+    def v_central(self) -> float | None:
+        """Likewise."""
+        return getattr(self.own, "v_central", None)
+
+    def theta_star(self, seed: int) -> Floats:
+        """θ*, as the object gives it."""
+        theta: Floats = self.own.theta_star(seed)
+        return theta
+
+    def contexts(
+        self, rng: np.random.Generator, first_round: int, n_rounds: int, plays: int
+    ) -> Floats:
+        """Contexts, as the object draws them."""
+        X: Floats = self.own.contexts(rng, first_round, n_rounds, plays)
+        return X

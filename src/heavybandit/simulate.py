@@ -18,8 +18,8 @@ import numpy as np
 from .engine import Compiled
 from .engine.offers import price
 from .engine.state import Ints
-from .noise import Additive, Noise, TwoPointPayoff
-from .own.loading import OwnWorld, as_noise
+from .instances import OwnWorld
+from .noise import Additive, Noise, TwoPointPayoff, as_noise
 from .policy import CONTEXT_STREAM, NOISE_STREAM, Floats, describe, stream, whole
 
 BLOCK_DOUBLES = 1 << 17  # contexts and draws of a block: small enough to stay in the cache

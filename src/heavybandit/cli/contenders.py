@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..own.loading import FILE_AND_NAME, OwnNoise, arguments_of, load, takes_any
+from ..noise import OwnNoise
+from ..own.loading import FILE_AND_NAME, arguments_of, load, takes_any
 from ..pipeline.spec import POLICIES, Recipe, with_bound
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..instances import section6
-from ..noise import FloatArray, Noise, StudentT
+from ..noise import FloatArray, Noise, OwnNoise, StudentT, as_noise
 from ..policy import LONGEST, whole
 from ..simulate import World, simulate
-from .loading import OwnNoise, as_noise, files_of, told, without_default
+from .loading import files_of, told, without_default
 from .moments import contradiction
 
 N_ARMS, DIM = 4, 3

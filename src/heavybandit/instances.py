@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from . import noise as noises
-from .engine.offers import normalise
 from .noise import Noise, as_noise
 from .policy import THETA_STREAM, Floats, one_of, real, stream, whole
 
@@ -51,12 +50,20 @@ class UniformContexts:
     def contexts(
         self, rng: np.random.Generator, first_round: int, n_rounds: int, plays: int
     ) -> Floats:
-        """The contexts of the next rounds."""
+        """The contexts of the next rounds; `engine.offers.contexts` is the compiled twin."""
+        X = self.points(rng, n_rounds)
+        squares = np.zeros(X.shape[:2])
+        for i in range(self.dim):  # coordinate by coordinate, as the twin adds them up
+            squares += X[:, :, i] * X[:, :, i]
+        norms = np.where(squares > 0, np.sqrt(squares), 1.0)  # zero stays zero
+        return X / norms[:, :, None]
+
+    def points(self, rng: np.random.Generator, n_rounds: int) -> Floats:
+        """The contexts of the next rounds before they are divided by their norms."""
         X = rng.random((n_rounds, self.n_arms, self.dim))
         if self.low:
             X *= 1.0 - self.low
             X += self.low
-        normalise(X)
         return X
 
 

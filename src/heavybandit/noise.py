@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import beta, hyp1f1, hyp2f1
 
-from .engine.offers import symmetric_powers
 from .theory import require_eps, require_positive
 
 FloatArray = NDArray[np.float64]
@@ -239,9 +238,17 @@ class SymmetricPareto(Additive):
         require_positive("scale", self.scale)
 
     def draw(self, rng: np.random.Generator, n: int) -> FloatArray:
-        draws = rng.random(n)
-        symmetric_powers(draws, self.scale, -1 / self.shape)
-        return draws
+        """±x_m U^{−1/s}, U uniform on (0, 1]; the lower half of [0, 1) gives the minus sign.
+
+        By `math.pow`, since NumPy's power of an array has other last bits on some processors;
+        `engine.offers.draw` is the compiled twin.
+        """
+        s, x_m = self.shape, self.scale
+        draws = [
+            -x_m * math.pow(1 - u, -1 / s) if u < 1 else x_m * math.pow(2 - u, -1 / s)
+            for u in (2 * rng.random(n)).tolist()
+        ]
+        return np.array(draws, dtype=np.float64)
 
     def moment_about(self, q: float, a: float) -> float:
         """½ (E|P−a|^q + E|P+a|^q), P the Pareto variable."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import heavybandit as hb
-from heavybandit.engine.offers import price
+from heavybandit.engine import offers
 from heavybandit.pipeline.spec import Experiment, recipe
 from heavybandit.pipeline.store import Store
 from heavybandit.pipeline.sweep import run_group, sweep
@@ -93,8 +93,8 @@ def draw_world(world: Any, rounds: int, plays: int) -> None:
     means, best = np.empty((block, world.n_arms)), np.empty(block)
     for first in range(0, rounds, block):
         n = min(block, rounds - first)
-        price(world.contexts(contexts, first, n, plays), theta, means, best)
-        world.noise.draw(noise, n * plays)
+        offers.price(offers.contexts(world, contexts, first, n, plays), theta, means, best)
+        offers.draw(world.noise, noise, n * plays)
 
 
 def draw_noise(world: Any, rounds: int, plays: int) -> None:
@@ -102,7 +102,7 @@ def draw_noise(world: Any, rounds: int, plays: int) -> None:
     noise = stream(SEED, NOISE_STREAM)
     block = max(1, BLOCK_DOUBLES // max(world.n_arms * world.dim, plays))
     for first in range(0, rounds, block):
-        world.noise.draw(noise, min(block, rounds - first) * plays)
+        offers.draw(world.noise, noise, min(block, rounds - first) * plays)
 
 
 @dataclass(frozen=True)

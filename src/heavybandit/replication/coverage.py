@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import instances, paper, theory
+from ..engine.offers import draw
 from ..noise import Noise
 from ..policy import CONTEXT_STREAM, NOISE_STREAM, TIE, Floats, one_of, stream, whole
 
@@ -176,7 +177,7 @@ def repeat(
     key = (NOISE_STREAM,) if salt is None else (NOISE_STREAM, salt)
     rng = np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=key))
     for i in range(reps):
-        Y = noise.payoffs(means[:, None], noise.draw(rng, n * plays).reshape(n, plays))
+        Y = noise.payoffs(means[:, None], draw(noise, rng, n * plays).reshape(n, plays))
         if one_each:
             r_hat, _ = paper.btc(V, Y[:, 0], X, factor.alpha, eps)
             truncated += int(np.count_nonzero(np.abs(beta * Y[:, 0]) > h * (1 + TIE)))

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..engine import Compiled
+from ..engine import Compiled, offers
 from ..engine.decide import width_factor
-from ..engine.offers import rank_by_width
 from ..engine.state import KIND, Ints
 from ..policy import CONTEXT_STREAM, NOISE_STREAM, Floats, stream
 from ..simulate import Run, World, simulate
@@ -59,18 +58,18 @@ def habits(policy: Compiled, world: World, seed: int = 0) -> Habits:
     ranks = np.empty(BLOCK, dtype=np.int64)
     for first in range(0, policy.rounds, BLOCK):
         n = min(BLOCK, policy.rounds - first)
-        X = np.ascontiguousarray(world.contexts(contexts, first, n, plays))
+        X = np.ascontiguousarray(offers.contexts(world, contexts, first, n, plays))
         arms = run.arms[first : first + n]
         means, played = X @ theta, np.arange(n)
         chosen = means[played, arms]
         by_mean += np.bincount((means > chosen[:, None]).sum(axis=1), minlength=K)
         scratch = np.empty(d), np.empty((d, K)), np.empty(K)
-        rank_by_width(X, arms, A_inv, ranks[:n], *scratch)
+        offers.rank_by_width(X, arms, A_inv, ranks[:n], *scratch)
         by_width += np.bincount(ranks[:n], minlength=K)
-        draws = world.noise.draw(noise, n * plays)
+        draws = offers.draw(world.noise, noise, n * plays)
         paid = world.noise.payoffs(np.repeat(chosen, plays), draws)
         b += paid.reshape(n, plays).mean(axis=1) @ X[played, arms]
-    X = world.contexts(contexts, policy.rounds, TRIALS, plays)
+    X = offers.contexts(world, contexts, policy.rounds, TRIALS, plays)
     return Habits(run, by_mean, by_width, *_at_the_end(policy, X, theta, A_inv, A_inv @ b))
 
 

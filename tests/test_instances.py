@@ -171,12 +171,12 @@ def test_compiled_contexts_are_the_same_to_the_last_bit(
 
 
 def test_a_world_derived_from_ours_is_asked_for_its_own_contexts() -> None:
-    class Ones(UniformContexts):
+    class Halves(UniformContexts):
         def contexts(self, *_: Any) -> np.ndarray:
-            return np.ones(1)
+            return np.full(1, 0.5)
 
-    world = Ones("ones", 1, 1, Gaussian(), (1.0,))
-    assert offers.contexts(world, stream(0, CONTEXT_STREAM), 0, 1, 1) == [1.0]
+    world = Halves("halves", 1, 1, Gaussian(), (1.0,))
+    assert offers.contexts(world, stream(0, CONTEXT_STREAM), 0, 1, 1) == [0.5]
 
 
 # The construction of Theorem 3.

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import heavybandit as hb
+from heavybandit.engine import offers
+from heavybandit.instances import UniformContexts
 from heavybandit.noise import Gaussian
 from heavybandit.policy import CONTEXT_STREAM, stream
 
@@ -137,6 +139,44 @@ def test_the_stream_of_contexts_does_not_depend_on_the_blocks(
         first += size
     whole = sample(world, first, seed=5, plays=plays)
     assert np.concatenate(pieces).tobytes() == whole.tobytes()
+
+
+class Given:
+    """In place of a generator: what it draws is given."""
+
+    def __init__(self, X: np.ndarray) -> None:
+        self.X = X
+
+    def random(self, shape: tuple[int, ...]) -> np.ndarray:
+        assert self.X.shape == shape
+        return self.X.copy()
+
+
+@given(st.integers(0, 2**32), st.integers(0, 5), st.integers(1, 6), st.integers(1, 12))
+def test_compiled_contexts_are_the_same_to_the_last_bit(
+    seed: int, n_rounds: int, n_arms: int, dim: int
+) -> None:
+    """Drawn ones, and any others: zero vectors, and such as have squares that vanish."""
+    for world in (hb.section6(n_arms=n_arms, dim=dim), hb.symmetric(n_arms=n_arms, dim=dim)):
+        literal, compiled = (stream(seed, CONTEXT_STREAM) for _ in range(2))
+        drawn = world.contexts(literal, 0, n_rounds, 1)
+        assert drawn.tobytes() == offers.contexts(world, compiled, 0, n_rounds, 1).tobytes()
+    rng, odd = np.random.default_rng(seed), [0.0, -0.0, 5e-324, 1e-170, 1e-160, -0.1, 0.3, 1.0]
+    X = rng.choice(odd, (n_rounds + 1, n_arms, dim))
+    X[0] = 0.0
+    world = hb.section6(n_arms=n_arms, dim=dim)
+    unit = world.contexts(Given(X), 0, n_rounds + 1, 1)
+    assert unit.tobytes() == offers.contexts(world, Given(X), 0, n_rounds + 1, 1).tobytes()
+    assert not unit[0].any()
+
+
+def test_a_world_derived_from_ours_is_asked_for_its_own_contexts() -> None:
+    class Halves(UniformContexts):
+        def contexts(self, *_: Any) -> np.ndarray:
+            return np.full(1, 0.5)
+
+    world = Halves("halves", 1, 1, Gaussian(), (1.0,))
+    assert offers.contexts(world, stream(0, CONTEXT_STREAM), 0, 1, 1) == [0.5]
 
 
 # The construction of Theorem 3.

@@ -12,6 +12,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 from heavybandit import noise, theory
+from heavybandit.engine import offers
 
 EPS = (1.0, 0.7, 0.5, 0.25)
 MEANS = (-1.0, -0.3, 0.0, 0.015, 0.7, 1.0, 30.0)
@@ -276,6 +277,27 @@ def test_drawing_n_and_then_m_is_drawing_n_plus_m(kind, n, m, seed):
     draws = np.concatenate([kind.draw(apart, n), kind.draw(apart, m)])
     assert draws.dtype == np.float64
     assert draws.tolist() == kind.draw(at_once, n + m).tolist()
+
+
+@given(
+    shape=st.floats(1, 50, exclude_min=True),
+    scale=st.floats(1e-3, 1e3) | st.integers(1, 9),
+    n=st.integers(0, 200),
+    seed=st.integers(0, 2**32),
+)
+def test_compiled_draws_are_the_same_to_the_last_bit(shape, scale, n, seed):
+    for kind in (noise.SymmetricPareto(shape, scale), noise.StudentT(shape, scale)):
+        literal, compiled = np.random.default_rng(seed), np.random.default_rng(seed)
+        assert kind.draw(literal, n).tobytes() == offers.draw(kind, compiled, n).tobytes()
+        assert literal.random() == compiled.random()  # and as many numbers were drawn for them
+
+
+def test_a_noise_derived_from_ours_is_asked_for_its_own_draws():
+    class Ones(noise.SymmetricPareto):
+        def draw(self, rng, n):
+            return np.ones(n)
+
+    assert offers.draw(Ones(2.0), np.random.default_rng(0), 3).tolist() == [1.0, 1.0, 1.0]
 
 
 def symmetric_pareto_cdf(s, x_m):

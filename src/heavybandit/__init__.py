@@ -5,61 +5,91 @@
 
 `paper` is the paper transcribed, `engine` the same policies compiled; `theory` has every bound,
 `noise` and `instances` the worlds, `simulate` brings a policy and a world together.
+
+A name is imported when it is first asked for, so that `import heavybandit.theory` needs no compiler
+and `heavybandit --help` no NumPy.
 """
 
-from . import instances, later, noise, paper, theory
-from .engine import (
-    CRT,
-    MENU,
-    TOFU,
-    Blind,
-    ClippedUCB,
-    FlatBMM,
-    FlatBTC,
-    GreedyRidge,
-    HeavyOFUL,
-    HvtUCB,
-    LinUCB,
-    MoM,
-    SupBMM,
-    SupBTC,
-    Uniform,
-)
-from .instances import lower_bound, misaligned, section6, symmetric
-from .own.checking import check_noise, check_policy, check_world
-from .simulate import Run, simulate, simulate_all
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import instances as instances
+    from . import later as later
+    from . import noise as noise
+    from . import paper as paper
+    from . import theory as theory
+    from .engine import *  # noqa: F403
+    from .instances import lower_bound as lower_bound
+    from .instances import misaligned as misaligned
+    from .instances import section6 as section6
+    from .instances import symmetric as symmetric
+    from .own.checking import check_noise as check_noise
+    from .own.checking import check_policy as check_policy
+    from .own.checking import check_world as check_world
+    from .simulate import Run as Run
+    from .simulate import simulate as simulate
+    from .simulate import simulate_all as simulate_all
+
+    __all__: list[str]
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "CRT",
-    "MENU",
-    "TOFU",
-    "Blind",
-    "ClippedUCB",
-    "FlatBMM",
-    "FlatBTC",
-    "GreedyRidge",
-    "HeavyOFUL",
-    "HvtUCB",
-    "LinUCB",
-    "MoM",
-    "Run",
-    "SupBMM",
-    "SupBTC",
-    "Uniform",
-    "check_noise",
-    "check_policy",
-    "check_world",
-    "instances",
-    "later",
-    "lower_bound",
-    "misaligned",
-    "noise",
-    "paper",
-    "section6",
-    "simulate",
-    "simulate_all",
-    "symmetric",
-    "theory",
-]
+_MODULES = ("instances", "later", "noise", "paper", "theory")
+_HOMES = {  # public name → the module that defines it; policies are found in `engine`
+    **dict.fromkeys(("lower_bound", "misaligned", "section6", "symmetric"), "instances"),
+    **dict.fromkeys(("check_noise", "check_policy", "check_world"), "own.checking"),
+    **dict.fromkeys(("Run", "simulate", "simulate_all"), "simulate"),
+}
+
+
+def _policies() -> dict[str, Any]:
+    """The compiled policies by name: one that is added to `engine` is public at once."""
+    engine = import_module(".engine", __name__)
+    public = {name: getattr(engine, name) for name in engine.__all__ if name != "Compiled"}
+    return {
+        k: x for k, x in public.items() if isinstance(x, type) and issubclass(x, engine.Compiled)
+    }
+
+
+def _public(name: str) -> Any:
+    """What stands behind a public name, imported now."""
+    found: Any
+    if name == "__all__":
+        found = sorted((*_MODULES, *_HOMES, *_policies()), key=lambda n: (not n.isupper(), n))
+    elif name in _MODULES:
+        found = import_module(f".{name}", __name__)
+    elif name in _HOMES:
+        found = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    elif name[:1].isupper() and name in _policies():  # only classes are worth the engine's import
+        found = _policies()[name]
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_public("__all__")})
+
+
+if not TYPE_CHECKING:  # type checkers read the imports above, and so still see a misspelt name
+    __getattr__ = _public
+
+
+class _Package(ModuleType):
+    """`heavybandit.simulate` is the function, though there is a module of that name.
+
+    Whenever a submodule is imported, Python stores it in the package under its name. This keeps the
+    function there, in whatever order things are imported.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "simulate" and isinstance(value, ModuleType):
+            value = value.simulate
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -16,15 +16,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from . import checks
 from . import noise as noises
 from .checks import one_of, whole
-from .engine.offers import normalise
-from .noise import Noise
-from .own.loading import as_noise
+from .noise import Noise, as_noise
 from .policy import THETA_STREAM, Floats, stream
 
 PRINTED_BOUNDS = {"student-t": (3.0, 4.0), "pareto": (1.0, 2.0), "pareto-centred": (1.0, 2.0)}
@@ -53,12 +52,20 @@ class UniformContexts:
     def contexts(
         self, rng: np.random.Generator, first_round: int, n_rounds: int, plays: int
     ) -> Floats:
-        """The contexts of the next rounds."""
+        """The contexts of the next rounds; `engine.offers.contexts` is the compiled twin."""
+        X = self.points(rng, n_rounds)
+        squares = np.zeros(X.shape[:2])
+        for i in range(self.dim):  # coordinate by coordinate, as the twin adds them up
+            squares += X[:, :, i] * X[:, :, i]
+        norms = np.where(squares > 0, np.sqrt(squares), 1.0)  # zero stays zero
+        return X / norms[:, :, None]
+
+    def points(self, rng: np.random.Generator, n_rounds: int) -> Floats:
+        """The contexts of the next rounds before they are divided by their norms."""
         X = rng.random((n_rounds, self.n_arms, self.dim))
         if self.low:
             X *= 1.0 - self.low
             X += self.low
-        normalise(X)
         return X
 
 
@@ -233,3 +240,51 @@ def lower_bound(
 ) -> LowerBound:
     """The construction of Theorem 3 as a world; see `LowerBound`."""
     return LowerBound(horizon, dim, n_arms, eps, gamma_from)
+
+
+@dataclass(frozen=True)
+class OwnWorld:
+    """A world of any class with the five members that are listed above."""
+
+    own: Any
+    """The object that draws the contexts."""
+
+    noise: Noise
+    """Its noise, if need be made into one."""
+
+    @property
+    def n_arms(self) -> int:
+        """K"""
+        return int(self.own.n_arms)
+
+    @property
+    def dim(self) -> int:
+        """d"""
+        return int(self.own.dim)
+
+    @property
+    def name(self) -> str:
+        """The object's name, or its class and noise."""
+        return str(getattr(self.own, "name", f"{type(self.own).__name__}/{self.noise.name}"))
+
+    @property
+    def v_raw(self) -> float | None:
+        """What the object states, if it does."""
+        return getattr(self.own, "v_raw", None)
+
+    @property
+    def v_central(self) -> float | None:
+        """Likewise."""
+        return getattr(self.own, "v_central", None)
+
+    def theta_star(self, seed: int) -> Floats:
+        """θ*, as the object gives it."""
+        theta: Floats = self.own.theta_star(seed)
+        return theta
+
+    def contexts(
+        self, rng: np.random.Generator, first_round: int, n_rounds: int, plays: int
+    ) -> Floats:
+        """Contexts, as the object draws them."""
+        X: Floats = self.own.contexts(rng, first_round, n_rounds, plays)
+        return X

@@ -14,14 +14,13 @@ hypergeometric functions are written in the form (Pfaff's or Euler's) whose argu
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import beta, hyp1f1, hyp2f1
 
 from . import checks
-from .engine.offers import symmetric_powers
 
 FloatArray = NDArray[np.float64]
 
@@ -232,9 +231,17 @@ class SymmetricPareto(Additive):
         checks.positive("scale", self.scale)
 
     def draw(self, rng: np.random.Generator, n: int) -> FloatArray:
-        draws = rng.random(n)
-        symmetric_powers(draws, self.scale, -1 / self.shape)
-        return draws
+        """±x_m U^{−1/s}, U uniform on (0, 1]; the lower half of [0, 1) gives the minus sign.
+
+        By `math.pow`, since NumPy's power of an array has other last bits on some processors;
+        `engine.offers.draw` is the compiled twin.
+        """
+        s, x_m = self.shape, self.scale
+        draws = [
+            -x_m * math.pow(1 - u, -1 / s) if u < 1 else x_m * math.pow(2 - u, -1 / s)
+            for u in (2 * rng.random(n)).tolist()
+        ]
+        return np.array(draws, dtype=np.float64)
 
     def moment_about(self, q: float, a: float) -> float:
         """½ (E|P−a|^q + E|P+a|^q), P the Pareto variable."""
@@ -362,6 +369,43 @@ class TwoPointPayoff(Noise):
         return float(self.probability(mean) * (1 / self.gamma) ** (1 + eps))
 
 
+@dataclass(frozen=True)
+class OwnNoise(Additive):
+    """A noise of any class with `draw`, and perhaps `moment_about` and `mean`."""
+
+    own: Any
+    """The object that draws."""
+
+    called: str = ""
+    """What tables call it; otherwise as the object or its class is called."""
+
+    def draw(self, rng: Any, n: int) -> FloatArray:
+        """What the object draws."""
+        drawn: FloatArray = self.own.draw(rng, n)
+        return drawn
+
+    @property
+    def mean(self) -> float:
+        """What the object says, or 0."""
+        said = getattr(self.own, "mean", 0.0)
+        return float(said() if callable(said) else said)
+
+    def moment_about(self, q: float, a: float) -> float:
+        """What the object says, or an error that tells what its absence prevents."""
+        if not hasattr(self.own, "moment_about"):
+            raise ValueError(
+                f"{type(self.own).__name__} has no method moment_about(q, a), which gives E|X−a|^q "
+                f"and from which v is computed: add it, or give v as a number"
+            )
+        moment: float = self.own.moment_about(q, a)
+        return moment
+
+    @property
+    def name(self) -> str:
+        """As it is called, or the object's name, or that of its class."""
+        return self.called or str(getattr(self.own, "name", type(self.own).__name__))
+
+
 SECTION6: dict[str, Noise] = {
     "student-t": StudentT(df=3.0),
     "pareto": Pareto(shape=3.0, scale=0.01),
@@ -374,3 +418,24 @@ def by_name(name: str) -> Noise:
     if name not in SECTION6:
         raise ValueError(f"noise must be one of {', '.join(SECTION6)}, or a noise; got {name!r}")
     return SECTION6[name]
+
+
+def as_noise(own: Any) -> Noise:
+    """A noise as it is, or one made of an object that can draw."""
+    if isinstance(own, Noise):
+        return own
+    called = type(own).__name__
+    if isinstance(own, type):
+        raise TypeError(f"noise must be an object, got the class {own.__name__}; add ()")
+    if not callable(getattr(own, "draw", None)):
+        got = f"{own!r:.60}" if type(own).__module__ == "builtins" else f"a {called} without one"
+        raise TypeError(
+            f"noise must be one of {', '.join(SECTION6)}, or an object with a method "
+            f"draw(rng, n); got {got}"
+        )
+    if hasattr(own, "payoffs"):
+        raise TypeError(
+            f"{called} has a method payoffs, so it must derive from heavybandit.noise.Noise; "
+            f"without one its draws are added to the mean"
+        )
+    return OwnNoise(own)

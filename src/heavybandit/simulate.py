@@ -17,10 +17,10 @@ import numpy as np
 
 from .checks import whole
 from .engine import Compiled
-from .engine.offers import price
+from .engine.offers import contexts, draw, price
 from .engine.state import Ints
-from .noise import Additive, Noise, TwoPointPayoff
-from .own.loading import OwnWorld, as_noise
+from .instances import OwnWorld
+from .noise import Additive, Noise, TwoPointPayoff, as_noise
 from .policy import CONTEXT_STREAM, NOISE_STREAM, Floats, describe, stream
 
 BLOCK_DOUBLES = 1 << 17  # contexts and draws of a block: small enough to stay in the cache
@@ -166,7 +166,7 @@ def _play_together(
     best = np.empty(block)
     for first in range(0, rounds, block):
         n = min(block, rounds - first)
-        X = np.ascontiguousarray(world.contexts(rng, first, n, plays), dtype=np.float64)
+        X = np.ascontiguousarray(contexts(world, rng, first, n, plays), dtype=np.float64)
         if X.shape != (n, world.n_arms, world.dim):
             raise ValueError(
                 f"contexts of world {world_name(world)} must have the shape "
@@ -229,7 +229,7 @@ class _Player:
 
     def play(self, X: Floats, means: Floats, best: Floats) -> None:
         n, plays = len(X), self.policy.plays
-        draws = np.ascontiguousarray(self.world.noise.draw(self.rng, n * plays), dtype=np.float64)
+        draws = np.ascontiguousarray(draw(self.world.noise, self.rng, n * plays), dtype=np.float64)
         if draws.shape != (n * plays,):
             raise ValueError(
                 f"draw of the noise must give {n * plays} numbers, "

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import heavybandit as hb
-from heavybandit.engine.offers import price
+from heavybandit.engine import offers
 from heavybandit.pipeline.recipes import recipe
 from heavybandit.pipeline.spec import Experiment
 from heavybandit.pipeline.store import Store
@@ -93,8 +93,8 @@ def draw(world: Any, rounds: int, plays: int, *, only_noise: bool = False) -> No
     for first in range(0, rounds, block):
         n = min(block, rounds - first)
         if not only_noise:
-            price(world.contexts(contexts, first, n, plays), theta, means, best)
-        world.noise.draw(noise, n * plays)
+            offers.price(offers.contexts(world, contexts, first, n, plays), theta, means, best)
+        offers.draw(world.noise, noise, n * plays)
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,9 @@ from heavybandit import cli
 from heavybandit.cli import main
 from heavybandit.cli.contenders import bounded, contender, contenders
 from heavybandit.engine import POLICIES
+from heavybandit.noise import OwnNoise, as_noise
 from heavybandit.own import templates
-from heavybandit.own.loading import OwnNoise, as_noise, files_of, place
+from heavybandit.own.loading import files_of, place
 from heavybandit.own.templates.noise import MyNoise
 from heavybandit.own.templates.policy import MyPolicy
 from heavybandit.own.templates.world import MyWorld

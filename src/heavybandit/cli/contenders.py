@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..engine import POLICIES
-from ..own.loading import FILE_AND_NAME, OwnNoise, arguments_of, load, takes_any
+from ..noise import OwnNoise
+from ..own.loading import FILE_AND_NAME, arguments_of, load, takes_any
 from ..pipeline.recipes import Recipe, with_bound
 
 

@@ -13,19 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..engine import POLICIES
-from ..noise import SECTION6
+from ..instances import OwnWorld
+from ..noise import SECTION6, OwnNoise, as_noise
 from ..own.checking import check_noise, check_world, unrepeatable
-from ..own.loading import (
-    FILE_AND_NAME,
-    OwnNoise,
-    OwnWorld,
-    arguments_of,
-    as_noise,
-    files_of,
-    load,
-    place,
-    told,
-)
+from ..own.loading import FILE_AND_NAME, arguments_of, files_of, load, place, told
 from ..pipeline.recipes import NOISES, WORLDS, Recipe, recipe
 from ..replication.plotting import check_figure_name, regret_figure, save
 from ..replication.statistics import mean_limit

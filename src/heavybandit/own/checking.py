@@ -9,10 +9,10 @@ import numpy as np
 
 from ..checks import whole
 from ..instances import section6
-from ..noise import FloatArray, Noise, StudentT
+from ..noise import FloatArray, Noise, OwnNoise, StudentT, as_noise
 from ..policy import LONGEST
 from ..simulate import World, simulate
-from .loading import OwnNoise, as_noise, files_of, told, without_default
+from .loading import files_of, told, without_default
 from .moments import contradiction
 
 N_ARMS, DIM = 4, 3

@@ -1,8 +1,4 @@
-"""What a reader brings along: classes in files, noises and worlds that derive from nothing.
-
-`heavybandit run` and the checks load, adapt and quote them by this; `instances` and `simulate` use
-it to take a noise that only draws.
-"""
+"""Classes in files of the reader's: loaded, and quoted with file and line where they fail."""
 
 from __future__ import annotations
 
@@ -12,11 +8,8 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from ..noise import SECTION6, Additive, FloatArray, Noise
 
 FILE_AND_NAME = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)(?::(?P<rest>.*))?", re.S)
 """path/to/file.py:NAME, and after another colon the settings."""
@@ -108,110 +101,6 @@ def arguments_of(build: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
 def takes_any(parameters: Mapping[str, inspect.Parameter]) -> bool:
     """Whether there is a **kwargs."""
     return any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
-
-
-@dataclass(frozen=True)
-class OwnNoise(Additive):
-    """A noise of any class with `draw`, and perhaps `moment_about` and `mean`."""
-
-    own: Any
-    """The object that draws."""
-
-    called: str = ""
-    """What tables call it; otherwise as the object or its class is called."""
-
-    def draw(self, rng: Any, n: int) -> FloatArray:
-        """What the object draws."""
-        drawn: FloatArray = self.own.draw(rng, n)
-        return drawn
-
-    @property
-    def mean(self) -> float:
-        """What the object says, or 0."""
-        said = getattr(self.own, "mean", 0.0)
-        return float(said() if callable(said) else said)
-
-    def moment_about(self, q: float, a: float) -> float:
-        """What the object says, or an error that tells what its absence prevents."""
-        if not hasattr(self.own, "moment_about"):
-            raise ValueError(
-                f"{type(self.own).__name__} has no method moment_about(q, a), which gives E|X−a|^q "
-                f"and from which v is computed: add it, or give v as a number"
-            )
-        moment: float = self.own.moment_about(q, a)
-        return moment
-
-    @property
-    def name(self) -> str:
-        """As it is called, or the object's name, or that of its class."""
-        return self.called or str(getattr(self.own, "name", type(self.own).__name__))
-
-
-def as_noise(own: Any) -> Noise:
-    """A noise as it is, or one made of an object that can draw."""
-    if isinstance(own, Noise):
-        return own
-    called = type(own).__name__
-    if isinstance(own, type):
-        raise TypeError(f"noise must be an object, got the class {own.__name__}; add ()")
-    if not callable(getattr(own, "draw", None)):
-        got = f"{own!r:.60}" if type(own).__module__ == "builtins" else f"a {called} without one"
-        raise TypeError(
-            f"noise must be one of {', '.join(SECTION6)}, or an object with a method "
-            f"draw(rng, n); got {got}"
-        )
-    if hasattr(own, "payoffs"):
-        raise TypeError(
-            f"{called} has a method payoffs, so it must derive from heavybandit.noise.Noise; "
-            f"without one its draws are added to the mean"
-        )
-    return OwnNoise(own)
-
-
-@dataclass(frozen=True)
-class OwnWorld:
-    """A world of any class with the five members that `instances` lists."""
-
-    own: Any
-    """The object that draws the contexts."""
-
-    noise: Noise
-    """Its noise, if need be made into one."""
-
-    @property
-    def n_arms(self) -> int:
-        """K"""
-        return int(self.own.n_arms)
-
-    @property
-    def dim(self) -> int:
-        """d"""
-        return int(self.own.dim)
-
-    @property
-    def name(self) -> str:
-        """The object's name, or its class and noise."""
-        return str(getattr(self.own, "name", f"{type(self.own).__name__}/{self.noise.name}"))
-
-    @property
-    def v_raw(self) -> float | None:
-        """What the object states, if it does."""
-        return getattr(self.own, "v_raw", None)
-
-    @property
-    def v_central(self) -> float | None:
-        """Likewise."""
-        return getattr(self.own, "v_central", None)
-
-    def theta_star(self, seed: int) -> FloatArray:
-        """θ*, as the object gives it."""
-        theta: FloatArray = self.own.theta_star(seed)
-        return theta
-
-    def contexts(self, rng: Any, first_round: int, n_rounds: int, plays: int) -> FloatArray:
-        """Contexts, as the object draws them."""
-        X: FloatArray = self.own.contexts(rng, first_round, n_rounds, plays)
-        return X
 
 
 def without_default(build: Callable[..., Any], name: str) -> bool:

@@ -174,6 +174,8 @@ def repeat(
     ridge      histogram of the largest |error|/c of ridge regression
     """
     design, noise, eps, plays = trial.design, trial.noise, trial.eps, trial.plays
+    from ..engine.offers import draw  # compiled, and not needed by who only reads results
+
     V, X = design.V, design.X
     n, K = len(V), len(X)
     one_each = trial.estimator == "BTC"
@@ -190,7 +192,7 @@ def repeat(
     key = (NOISE_STREAM,) if salt is None else (NOISE_STREAM, salt)
     rng = np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=key))
     for i in range(reps):
-        Y = noise.payoffs(means[:, None], noise.draw(rng, n * plays).reshape(n, plays))
+        Y = noise.payoffs(means[:, None], draw(noise, rng, n * plays).reshape(n, plays))
         if one_each:
             r_hat, _ = paper.btc(V, Y[:, 0], X, factor.alpha, eps)
             truncated += int(np.count_nonzero(np.abs(beta * Y[:, 0]) > h * (1 + TIE)))

@@ -94,7 +94,7 @@ class Habits:
 
 def habits(policy: Compiled, world: World, seed: int = 0) -> Habits:
     """Let a fresh policy play all its rounds, and look at what it did."""
-    from ..engine.offers import rank_by_width
+    from ..engine import offers
     from ..simulate import simulate
 
     run = simulate(policy, world, seed, checkpoints=1, keep_arms=True)
@@ -107,18 +107,18 @@ def habits(policy: Compiled, world: World, seed: int = 0) -> Habits:
     ranks = np.empty(BLOCK, dtype=np.int64)
     for first in range(0, policy.rounds, BLOCK):
         n = min(BLOCK, policy.rounds - first)
-        X = np.ascontiguousarray(world.contexts(contexts, first, n, plays))
+        X = np.ascontiguousarray(offers.contexts(world, contexts, first, n, plays))
         arms = run.arms[first : first + n]
         means, played = X @ theta, np.arange(n)
         chosen = means[played, arms]
         by_mean += np.bincount((means > chosen[:, None]).sum(axis=1), minlength=K)
         scratch = np.empty(d), np.empty((d, K)), np.empty(K)
-        rank_by_width(X, arms, A_inv, ranks[:n], *scratch)
+        offers.rank_by_width(X, arms, A_inv, ranks[:n], *scratch)
         by_width += np.bincount(ranks[:n], minlength=K)
-        draws = world.noise.draw(noise, n * plays)
+        draws = offers.draw(world.noise, noise, n * plays)
         paid = world.noise.payoffs(np.repeat(chosen, plays), draws)
         b += paid.reshape(n, plays).mean(axis=1) @ X[played, arms]
-    X = world.contexts(contexts, policy.rounds, TRIALS, plays)
+    X = offers.contexts(world, contexts, policy.rounds, TRIALS, plays)
     return Habits(run, by_mean, by_width, *_at_the_end(policy, X, theta, A_inv, A_inv @ b))
 
 

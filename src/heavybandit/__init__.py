@@ -47,11 +47,8 @@ _HOMES = {  # public name → the module that defines it; policies are found in 
 
 def _policies() -> dict[str, Any]:
     """The compiled policies by name: one that is added to `engine` is public at once."""
-    engine = import_module(".engine", __name__)
-    public = {name: getattr(engine, name) for name in engine.__all__ if name != "Compiled"}
-    return {
-        k: x for k, x in public.items() if isinstance(x, type) and issubclass(x, engine.Compiled)
-    }
+    found: dict[str, Any] = import_module(".engine", __name__).POLICIES
+    return found
 
 
 def _public(name: str) -> Any:

@@ -9,7 +9,7 @@
 
 `heavybandit.engine` has their compiled twins; the tests hold them equal, arm by arm.
 
-**Where the formulas come from, and what could not be confirmed.** Neither paper's text was at hand.
+**Where the formulas come from, and what could not be confirmed.** We had no access to either text.
 HEAVY-OFUL's follow public code that is apparently its authors' (jyhuang78/Heavy-LSVI-UCB,
 `heavy_play_many_paths.py`): σ_t, c₀, c₁, τ_t, κ, β_t, β_0 = √λ and the loss stand there. From
 memory only: λ = d, and that the minimum is over ‖θ‖ ≤ 1 (the code has λ = d/100 and θᵀθ ≤ 1.1).

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,19 +24,19 @@ WORLDS = {
 }
 
 
-def sample(world: Any, n_rounds: int, seed: int = 0, plays: int = 1) -> np.ndarray:
+def sample(world, n_rounds, seed=0, plays=1):
     """The contexts of the first rounds, as a simulation would see them."""
     return world.contexts(stream(seed, CONTEXT_STREAM), 0, n_rounds, plays)
 
 
-def mean_and_error(world: Any) -> tuple[np.ndarray, float]:
+def mean_and_error(world):
     """The mean of 60 000 contexts, and the largest standard error of its entries."""
     X = sample(world, 60_000 // world.n_arms).reshape(-1, world.dim)
     return X.mean(axis=0), float(X.std(axis=0).max() / math.sqrt(len(X)))
 
 
 @pytest.mark.parametrize("make", [hb.section6, hb.misaligned, hb.symmetric])
-def test_a_world_has_twenty_arms_in_ten_dimensions_and_a_unit_theta(make: Any) -> None:
+def test_a_world_has_twenty_arms_in_ten_dimensions_and_a_unit_theta(make):
     world = make()
     assert (world.n_arms, world.dim) == (20, 10)
     assert sample(world, 7).shape == (7, 20, 10)
@@ -47,12 +46,12 @@ def test_a_world_has_twenty_arms_in_ten_dimensions_and_a_unit_theta(make: Any) -
 
 @pytest.mark.parametrize("make", [hb.section6, hb.misaligned, hb.symmetric])
 @pytest.mark.parametrize("dim", [2, 3, 10])
-def test_contexts_are_unit_vectors(make: Any, dim: int) -> None:
+def test_contexts_are_unit_vectors(make, dim):
     X = sample(make(n_arms=6, dim=dim), 500)
     np.testing.assert_allclose(np.linalg.norm(X, axis=2), 1, atol=1e-15 * dim)
 
 
-def test_section_6_draws_from_the_positive_orthant_and_theta_is_its_diagonal() -> None:
+def test_section_6_draws_from_the_positive_orthant_and_theta_is_its_diagonal():
     world = hb.section6()
     X = sample(world, 1000)
     assert X.min() >= 0
@@ -60,7 +59,7 @@ def test_section_6_draws_from_the_positive_orthant_and_theta_is_its_diagonal() -
     np.testing.assert_allclose(world.theta_star(0), 1 / math.sqrt(10), rtol=1e-15)
 
 
-def test_a_context_of_section_6_is_a_point_of_the_cube_over_its_norm() -> None:
+def test_a_context_of_section_6_is_a_point_of_the_cube_over_its_norm():
     U = stream(3, CONTEXT_STREAM).random((4, 20, 10))
     X = sample(hb.section6(), 4, seed=3)
     np.testing.assert_allclose(X, U / np.linalg.norm(U, axis=2, keepdims=True), rtol=1e-14)
@@ -69,7 +68,7 @@ def test_a_context_of_section_6_is_a_point_of_the_cube_over_its_norm() -> None:
     np.testing.assert_allclose(X, U / np.linalg.norm(U, axis=2, keepdims=True), rtol=1e-13)
 
 
-def test_the_mean_context_of_section_6_lies_along_theta() -> None:
+def test_the_mean_context_of_section_6_lies_along_theta():
     """Entry by entry within 5 standard errors of its projection onto θ*."""
     world = hb.section6()
     mean, error = mean_and_error(world)
@@ -79,7 +78,7 @@ def test_the_mean_context_of_section_6_lies_along_theta() -> None:
 
 
 @pytest.mark.parametrize("dim", [2, 3, 7, 10])
-def test_the_misaligned_theta_is_at_a_right_angle_to_the_mean_context(dim: int) -> None:
+def test_the_misaligned_theta_is_at_a_right_angle_to_the_mean_context(dim):
     """Exactly so to the vector of ones, and within 5 standard errors to the mean of a sample."""
     world = hb.misaligned(dim=dim)
     theta = world.theta_star(0)
@@ -92,13 +91,13 @@ def test_the_misaligned_theta_is_at_a_right_angle_to_the_mean_context(dim: int) 
     assert X.min() >= 0
 
 
-def test_the_mean_context_of_the_symmetric_world_is_zero() -> None:
+def test_the_mean_context_of_the_symmetric_world_is_zero():
     """Each entry within 5 standard errors."""
     mean, error = mean_and_error(hb.symmetric())
     assert np.abs(mean).max() < 5 * error < 0.01
 
 
-def test_section_6_prints_the_bounds_on_its_moments_and_they_hold() -> None:
+def test_section_6_prints_the_bounds_on_its_moments_and_they_hold():
     """Student's t with 3 degrees has variance 3, plus 1 for a mean of 1; both are attained.
     Pareto's printed 1 and 2 are far above 3·10⁻⁴/4 and 1.03."""
     student, pareto = hb.section6("student-t"), hb.section6("pareto")
@@ -112,7 +111,7 @@ def test_section_6_prints_the_bounds_on_its_moments_and_they_hold() -> None:
     assert (own.v_central, own.v_raw) == (None, None)
 
 
-def test_the_printed_pareto_noise_is_not_centred_and_the_other_is() -> None:
+def test_the_printed_pareto_noise_is_not_centred_and_the_other_is():
     """s·x_m/(s−1) = 3 · 0.01/2 = 0.015."""
     printed, centred = hb.section6("pareto").noise, hb.section6("pareto-centred").noise
     assert (printed.mean, centred.mean) == (0.015, 0.0)
@@ -121,7 +120,7 @@ def test_the_printed_pareto_noise_is_not_centred_and_the_other_is() -> None:
     np.testing.assert_allclose(difference, 0.015, rtol=1e-12)
 
 
-def test_worlds_are_told_apart_by_name() -> None:
+def test_worlds_are_told_apart_by_name():
     noises = ("student-t", "pareto", "pareto-centred")
     made = [make(n) for make in (hb.section6, hb.misaligned, hb.symmetric) for n in noises]
     made += [hb.lower_bound(40, 9, 4, 1.0, gamma_from=g) for g in ("horizon", "stage", "capped")]
@@ -130,9 +129,7 @@ def test_worlds_are_told_apart_by_name() -> None:
 
 @pytest.mark.parametrize("name", WORLDS)
 @given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=6), plays=st.integers(1, 3))
-def test_the_stream_of_contexts_does_not_depend_on_the_blocks(
-    name: str, sizes: list[int], plays: int
-) -> None:
+def test_the_stream_of_contexts_does_not_depend_on_the_blocks(name, sizes, plays):
     world, rng, first, pieces = WORLDS[name], stream(5, CONTEXT_STREAM), 0, []
     for size in sizes:
         pieces.append(world.contexts(rng, first, size, plays))
@@ -144,18 +141,16 @@ def test_the_stream_of_contexts_does_not_depend_on_the_blocks(
 class Given:
     """In place of a generator: what it draws is given."""
 
-    def __init__(self, X: np.ndarray) -> None:
+    def __init__(self, X):
         self.X = X
 
-    def random(self, shape: tuple[int, ...]) -> np.ndarray:
+    def random(self, shape):
         assert self.X.shape == shape
         return self.X.copy()
 
 
 @given(st.integers(0, 2**32), st.integers(0, 5), st.integers(1, 6), st.integers(1, 12))
-def test_compiled_contexts_are_the_same_to_the_last_bit(
-    seed: int, n_rounds: int, n_arms: int, dim: int
-) -> None:
+def test_compiled_contexts_are_the_same_to_the_last_bit(seed, n_rounds, n_arms, dim):
     """Drawn ones, and any others: zero vectors, and such as have squares that vanish."""
     for world in (hb.section6(n_arms=n_arms, dim=dim), hb.symmetric(n_arms=n_arms, dim=dim)):
         literal, compiled = (stream(seed, CONTEXT_STREAM) for _ in range(2))
@@ -170,9 +165,9 @@ def test_compiled_contexts_are_the_same_to_the_last_bit(
     assert not unit[0].any()
 
 
-def test_a_world_derived_from_ours_is_asked_for_its_own_contexts() -> None:
+def test_a_world_derived_from_ours_is_asked_for_its_own_contexts():
     class Halves(UniformContexts):
-        def contexts(self, *_: Any) -> np.ndarray:
+        def contexts(self, *_):
             return np.full(1, 0.5)
 
     world = Halves("halves", 1, 1, Gaussian(), (1.0,))
@@ -188,9 +183,7 @@ by_gamma = pytest.mark.parametrize("gamma_from", ["horizon", "stage", "capped"])
 
 @by_size
 @by_gamma
-def test_in_each_stage_one_arm_pays_twice_what_the_others_pay(
-    dim: int, n_arms: int, eps: float, gamma_from: str
-) -> None:
+def test_in_each_stage_one_arm_pays_twice_what_the_others_pay(dim, n_arms, eps, gamma_from):
     """γ^ε and 2γ^ε, with γ = (K/(T+2K))^{1/(1+ε)} and T = 100 or the ⌊100/S⌋ plays of a stage.
 
     Capped, γ is no larger than what makes 2(S+1)γ^{2ε}, the square of ‖θ*‖, equal to 1.
@@ -212,9 +205,7 @@ def test_in_each_stage_one_arm_pays_twice_what_the_others_pay(
 
 @by_size
 @by_gamma
-def test_contexts_of_the_construction_have_two_features_and_norm_one(
-    dim: int, n_arms: int, eps: float, gamma_from: str
-) -> None:
+def test_contexts_of_the_construction_have_two_features_and_norm_one(dim, n_arms, eps, gamma_from):
     world = hb.lower_bound(100, dim, n_arms, eps, gamma_from=gamma_from)
     X = sample(world, 100)
     np.testing.assert_allclose(np.linalg.norm(X, axis=2), 1, atol=1e-15)
@@ -226,9 +217,7 @@ def test_contexts_of_the_construction_have_two_features_and_norm_one(
 
 @by_size
 @by_gamma
-def test_payoffs_of_the_construction_have_raw_moments_one_and_two(
-    dim: int, n_arms: int, eps: float, gamma_from: str
-) -> None:
+def test_payoffs_of_the_construction_have_raw_moments_one_and_two(dim, n_arms, eps, gamma_from):
     """E|r|^{1+ε} = γ·mean·γ^{-(1+ε)} = mean/γ^ε."""
     world = hb.lower_bound(100, dim, n_arms, eps, gamma_from=gamma_from)
     for times in (1, 2):
@@ -238,16 +227,14 @@ def test_payoffs_of_the_construction_have_raw_moments_one_and_two(
 
 @by_size
 @by_gamma
-def test_the_norm_of_theta_is_the_formula(
-    dim: int, n_arms: int, eps: float, gamma_from: str
-) -> None:
+def test_the_norm_of_theta_is_the_formula(dim, n_arms, eps, gamma_from):
     world = hb.lower_bound(100, dim, n_arms, eps, gamma_from=gamma_from)
     for seed in range(3):
         norm = np.linalg.norm(world.theta_star(seed))
         assert world.theta_norm == pytest.approx(norm, rel=1e-14)
 
 
-def test_stages_are_counted_in_plays_and_the_last_takes_what_is_left() -> None:
+def test_stages_are_counted_in_plays_and_the_last_takes_what_is_left():
     """T = 23, d = 9, K = 4: two stages of 11. One play a round: rounds 0–10, then 11–22. Three:
     rounds 0–3 start at plays 0, 3, 6, 9, and round 4 at play 12."""
     world = hb.lower_bound(23, 9, 4, 1.0)
@@ -258,7 +245,7 @@ def test_stages_are_counted_in_plays_and_the_last_takes_what_is_left() -> None:
         assert (X[:, :, 1:5].any(axis=(1, 2)) == ~in_second).all()
 
 
-def test_the_good_arms_are_uniform_and_independent_between_stages() -> None:
+def test_the_good_arms_are_uniform_and_independent_between_stages():
     """χ² over 3000 seeds, of each stage's arm and of the pair of two stages: p-values above 0.001;
     the seeds are fixed, so that this is settled once."""
     world = hb.lower_bound(40, 9, 4, 1.0)
@@ -270,7 +257,7 @@ def test_the_good_arms_are_uniform_and_independent_between_stages() -> None:
 
 
 @pytest.mark.parametrize("eps", [1.0, 0.8, 0.5, 0.3, 0.1])
-def test_theta_is_no_longer_than_one_from_this_horizon_on(eps: float) -> None:
+def test_theta_is_no_longer_than_one_from_this_horizon_on(eps):
     """2(S+1)γ^{2ε} ≤ 1 says T ≥ K((2(S+1))^{(1+ε)/(2ε)} − 2), or as much for a stage of ⌊T/S⌋."""
     for n_arms in (1, 4, 7, 20):
         for dim in range(n_arms + 1, 6 * n_arms + 2, max(1, n_arms // 3)):
@@ -284,13 +271,13 @@ def test_theta_is_no_longer_than_one_from_this_horizon_on(eps: float) -> None:
                     assert (world.theta_norm <= 1) == (least < T), (n_arms, dim, gamma_from, T)
 
 
-def shortest_printed(dim: int, eps: float) -> int:
+def shortest_printed(dim, eps):
     """The smallest whole T with T ≥ (2d)^{(1+ε)/(2ε)}."""
     return math.ceil((2 * dim) ** ((1 + eps) / (2 * eps)) * (1 + 1e-12))
 
 
 @pytest.mark.parametrize("eps", [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05])
-def test_the_printed_condition_keeps_theta_short_with_gamma_from_the_horizon(eps: float) -> None:
+def test_the_printed_condition_keeps_theta_short_with_gamma_from_the_horizon(eps):
     """T ≥ (2d)^{(1+ε)/(2ε)}, T ≥ K ≥ 4, and d > K, which makes S ≥ 1: on a grid of shortest T."""
     for n_arms in range(4, 41, 3):
         for dim in range(n_arms + 1, 5 * n_arms + 3):
@@ -299,7 +286,7 @@ def test_the_printed_condition_keeps_theta_short_with_gamma_from_the_horizon(eps
             assert hb.lower_bound(T, dim, n_arms, eps).theta_norm <= 1
 
 
-def test_the_printed_condition_does_not_keep_theta_short_with_gamma_from_the_stage() -> None:
+def test_the_printed_condition_does_not_keep_theta_short_with_gamma_from_the_stage():
     """d = 9, K = 4, ε = 1, T = 2d = 18: S = 2, stages of 9, γ² = 4/17 and ‖θ*‖² = 6 · 4/17 = 24/17.
     With γ from the horizon it is 6 · 4/26 = 24/26."""
     assert hb.theory.theorem3_applies(18, 9, 4, 1.0)
@@ -310,9 +297,7 @@ def test_the_printed_condition_does_not_keep_theta_short_with_gamma_from_the_sta
 
 
 @pytest.mark.parametrize("eps", [1.0, 0.8, 0.5, 0.3, 0.1])
-def test_a_capped_gamma_is_the_stages_where_the_norm_allows_it_and_else_makes_it_one(
-    eps: float,
-) -> None:
+def test_a_capped_gamma_is_the_stages_where_the_norm_allows_it_and_else_makes_it_one(eps):
     seen = set()
     for n_arms in (1, 4, 7, 20):
         for dim in range(n_arms + 1, 6 * n_arms + 2, max(1, n_arms // 3)):
@@ -332,7 +317,7 @@ def test_a_capped_gamma_is_the_stages_where_the_norm_allows_it_and_else_makes_it
     assert seen == {True, False}
 
 
-def test_a_capped_gamma_by_hand() -> None:
+def test_a_capped_gamma_by_hand():
     """d = 9, K = 4, ε = 1: S = 2 and the cap is 1/√6. T = 18: γ² = 4/17 is above 1/6. T = 32:
     stages of 16, γ² = 4/24 is the cap itself. T = 64: γ² = 4/40 is below it."""
     for T, squared in ((18, 1 / 6), (32, 1 / 6), (64, 1 / 10)):
@@ -341,7 +326,7 @@ def test_a_capped_gamma_by_hand() -> None:
         assert world.theta_norm**2 == pytest.approx(6 * squared)
 
 
-def test_the_printed_condition_allows_as_many_dimensions_as_arms_but_there_is_no_stage() -> None:
+def test_the_printed_condition_allows_as_many_dimensions_as_arms_but_there_is_no_stage():
     assert hb.theory.theorem3_applies(8, 4, 4, 1.0)
     with pytest.raises(ValueError, match=r"dim must be at least n_arms \+ 1 = 5"):
         hb.lower_bound(8, 4, 4, 1.0)
@@ -363,7 +348,7 @@ def test_the_printed_condition_allows_as_many_dimensions_as_arms_but_there_is_no
         ("gamma_from", "sky"),
     ],
 )
-def test_a_construction_that_cannot_be_is_refused_by_name(argument: str, value: Any) -> None:
+def test_a_construction_that_cannot_be_is_refused_by_name(argument, value):
     good = {"horizon": 100, "dim": 9, "n_arms": 4, "eps": 1.0}
     hb.lower_bound(**good)
     with pytest.raises((ValueError, TypeError), match=argument):
@@ -375,14 +360,14 @@ by_world = pytest.mark.parametrize("make", [hb.section6, hb.misaligned, hb.symme
 
 @by_world
 @pytest.mark.parametrize("value", [0, -1, 2.5, True])
-def test_a_world_without_arms_is_refused_by_name(make: Any, value: Any) -> None:
+def test_a_world_without_arms_is_refused_by_name(make, value):
     with pytest.raises((ValueError, TypeError), match="n_arms must be"):
         make(n_arms=value)
 
 
 @by_world
 @pytest.mark.parametrize("value", [0, -1, 2.5, True])
-def test_a_world_without_dimensions_is_refused_by_name(make: Any, value: Any) -> None:
+def test_a_world_without_dimensions_is_refused_by_name(make, value):
     with pytest.raises((ValueError, TypeError), match="dim must be"):
         make(dim=value)
 
@@ -396,6 +381,6 @@ def test_a_world_without_dimensions_is_refused_by_name(make: Any, value: Any) ->
         3.0,
     ],
 )
-def test_an_unknown_noise_is_refused(make: Any, noise: Any) -> None:
+def test_an_unknown_noise_is_refused(make, noise):
     with pytest.raises((ValueError, TypeError), match=r"noise|name is"):
         make(noise)

@@ -24,13 +24,13 @@ class Silence(Additive):
     spoils: int = 1 << 60
     label = "silence"
 
-    def draw(self, rng: np.random.Generator, n: int) -> np.ndarray:
+    def draw(self, rng, n):
         draws = np.full(n, self.size)
         if self.spoils < n:
             draws[self.spoils] = self.spoiled_by
         return draws
 
-    def moment_about(self, q: float, a: float) -> float:
+    def moment_about(self, q, a):
         return abs(self.size - a) ** q
 
 
@@ -43,16 +43,14 @@ class TwoArms:
     n_arms, dim = 2, 1
     name = "two-arms"
 
-    def __init__(self, noise: Any = None) -> None:
+    def __init__(self, noise=None):
         self.noise = noise or Silence()
         self.asked: list[tuple[int, int, int]] = []
 
-    def theta_star(self, seed: int) -> np.ndarray:
+    def theta_star(self, seed):
         return np.array([0.8])
 
-    def contexts(
-        self, rng: np.random.Generator, first_round: int, n_rounds: int, plays: int
-    ) -> np.ndarray:
+    def contexts(self, rng, first_round, n_rounds, plays):
         self.asked.append((first_round, n_rounds, plays))
         X = np.ones((n_rounds, 2, 1))
         X[:, 1, 0] = np.where(np.arange(first_round, first_round + n_rounds) % 2, 0.25, 0.5)
@@ -62,20 +60,20 @@ class TwoArms:
 class Scripted:
     """A plain Python policy that plays what it is told and remembers what it sees."""
 
-    def __init__(self, arms: list[Any], plays: int = 1) -> None:
+    def __init__(self, arms, plays=1):
         self.plays, self.rounds, self.arms = plays, len(arms), arms
         self.contexts: list[np.ndarray] = []
         self.payoffs: list[np.ndarray] = []
 
-    def select(self, contexts: np.ndarray) -> Any:
+    def select(self, contexts):
         self.contexts.append(contexts)
         return self.arms[len(self.payoffs)]
 
-    def update(self, payoffs: np.ndarray) -> None:
+    def update(self, payoffs):
         self.payoffs.append(payoffs)
 
 
-def simple(**more: Any) -> Any:
+def simple(**more):
     return hb.section6("student-t", n_arms=6, dim=4, **more)
 
 
@@ -84,7 +82,7 @@ def simple(**more: Any) -> Any:
 
 @pytest.mark.parametrize("plays", [1, 3])
 @pytest.mark.parametrize("block", [None, 1, 2])
-def test_regret_of_a_script_by_hand(plays: int, block: int | None) -> None:
+def test_regret_of_a_script_by_hand(plays, block):
     """Arms 0, 1, 1, 0, 1 cost 0, 0.6, 0.4, 0, 0.4 a play."""
     run = hb.simulate(Scripted([0, 1, 1, 0, 1], plays), TwoArms(), keep_arms=True, block=block)
     np.testing.assert_array_equal(run.plays, plays * np.arange(1, 6))
@@ -94,27 +92,27 @@ def test_regret_of_a_script_by_hand(plays: int, block: int | None) -> None:
     assert (run.policy, run.world, run.seed) == ("Scripted", "two-arms", 0)
 
 
-def test_a_compiled_policy_has_the_regret_of_the_arms_it_played() -> None:
+def test_a_compiled_policy_has_the_regret_of_the_arms_it_played():
     run = hb.simulate(hb.Uniform(40, 2, 1, seed=1), TwoArms(), keep_arms=True, checkpoints=40)
     cost = np.where(np.arange(40) % 2, 0.6, 0.4) * run.arms
     np.testing.assert_allclose(run.curve, np.cumsum(cost), rtol=1e-13)
     assert 5 < run.arms.sum() < 35
 
 
-def test_payoffs_are_the_mean_plus_the_noise_of_each_play() -> None:
+def test_payoffs_are_the_mean_plus_the_noise_of_each_play():
     policy = Scripted([0, 1, 1, 0], plays=2)
     hb.simulate(policy, TwoArms(Silence(size=0.25)))
     wanted = [[1.05] * 2, [0.45] * 2, [0.65] * 2, [1.05] * 2]
     np.testing.assert_allclose(policy.payoffs, wanted, rtol=1e-15)
 
 
-def test_regret_counts_means_and_never_noisy_payoffs() -> None:
+def test_regret_counts_means_and_never_noisy_payoffs():
     quiet = hb.simulate(Scripted([0, 1, 1, 0, 1]), TwoArms())
     loud = hb.simulate(Scripted([0, 1, 1, 0, 1]), TwoArms(StudentT(1.5, scale=100.0)))
     np.testing.assert_array_equal(quiet.curve, loud.curve)
 
 
-def test_without_keep_arms_there_are_none() -> None:
+def test_without_keep_arms_there_are_none():
     assert hb.simulate(Scripted([0, 1]), TwoArms()).arms is None
 
 
@@ -140,8 +138,8 @@ def test_without_keep_arms_there_are_none() -> None:
     ],
 )
 def test_checkpoints_fall_on_whole_rounds_and_the_last_is_always_there(
-    checkpoints: Any, plays: int, rounds: int, wanted: list[int]
-) -> None:
+    checkpoints, plays, rounds, wanted
+):
     arms = [1] * rounds
     full = hb.simulate(Scripted(arms, plays), TwoArms(), checkpoints=rounds)
     run = hb.simulate(Scripted(arms, plays), TwoArms(), checkpoints=checkpoints, block=3)
@@ -150,7 +148,7 @@ def test_checkpoints_fall_on_whole_rounds_and_the_last_is_always_there(
 
 
 @given(count=st.integers(1, 300), rounds=st.integers(1, 300))
-def test_so_many_checkpoints_as_asked_for_are_evenly_spread(count: int, rounds: int) -> None:
+def test_so_many_checkpoints_as_asked_for_are_evenly_spread(count, rounds):
     run = hb.simulate(Scripted([0] * rounds), TwoArms(), checkpoints=count)
     assert len(run.plays) == len(run.curve) == min(count, rounds)
     assert run.plays[-1] == rounds
@@ -168,12 +166,12 @@ def test_so_many_checkpoints_as_asked_for_are_evenly_spread(count: int, rounds: 
         [2.5],
     ],
 )
-def test_checkpoints_that_are_none_are_refused(checkpoints: Any) -> None:
+def test_checkpoints_that_are_none_are_refused(checkpoints):
     with pytest.raises((ValueError, TypeError), match="checkpoints"):
         hb.simulate(Scripted([0] * 5), TwoArms(), checkpoints=checkpoints)
 
 
-def test_plays_that_make_no_round_are_not_made() -> None:
+def test_plays_that_make_no_round_are_not_made():
     """T = 40 000, K = 6: r = ⌈8 ln(2·6·40 000·10.6/0.01)⌉ = ⌈160.4⌉ = 161, and 161·248 = 39 928."""
     policy = hb.SupBMM(40_000, 6, 4, v=3.0)
     assert (policy.plays, policy.rounds) == (161, 248)
@@ -188,7 +186,7 @@ def test_plays_that_make_no_round_are_not_made() -> None:
 # Together or alone.
 
 
-def assert_same_run(a: hb.Run, b: hb.Run) -> None:
+def assert_same_run(a, b):
     assert (a.policy, a.world, a.seed, a.regret) == (b.policy, b.world, b.seed, b.regret)
     np.testing.assert_array_equal(a.plays, b.plays)
     assert a.curve.tobytes() == b.curve.tobytes()
@@ -197,11 +195,11 @@ def assert_same_run(a: hb.Run, b: hb.Run) -> None:
 
 
 @pytest.mark.parametrize("world", [simple(), hb.lower_bound(30_000, 9, 4, 1.0)], ids=str)
-def test_together_is_the_same_as_one_by_one(world: Any) -> None:
+def test_together_is_the_same_as_one_by_one(world):
     """Policies with different plays, with different horizons, compiled, literal and plain."""
     K, d = world.n_arms, world.dim
 
-    def company() -> list[Any]:
+    def company():
         return [
             hb.SupBTC(900, K, d, v=4.0, width_scale=0.01),
             hb.SupBMM(30_000, K, d, v=3.0, width_scale=0.1),
@@ -220,19 +218,19 @@ def test_together_is_the_same_as_one_by_one(world: Any) -> None:
         assert_same_run(a, b)
 
 
-def test_an_iterator_of_policies_will_do_and_so_will_none() -> None:
+def test_an_iterator_of_policies_will_do_and_so_will_none():
     runs = hb.simulate_all((Scripted([arm] * 3) for arm in (0, 1)), TwoArms())
     assert [run.regret for run in runs] == pytest.approx([0.0, 0.4 + 0.6 + 0.4])
     assert hb.simulate_all([], TwoArms()) == []
 
 
-def test_policies_with_the_same_plays_share_contexts_and_others_do_not() -> None:
+def test_policies_with_the_same_plays_share_contexts_and_others_do_not():
     world = TwoArms()
     hb.simulate_all([Scripted([0] * 4), Scripted([1] * 6), Scripted([0] * 5, 2)], world, block=4)
     assert world.asked == [(0, 4, 1), (4, 2, 1), (0, 4, 2), (4, 1, 2)]
 
 
-def test_policies_with_the_same_seed_meet_the_same_contexts_and_the_same_noise() -> None:
+def test_policies_with_the_same_seed_meet_the_same_contexts_and_the_same_noise():
     first, second = Scripted([0] * 50), Scripted([0, 1] * 25)
     hb.simulate(first, simple(), seed=3)
     hb.simulate(second, simple(), seed=3, block=7)
@@ -243,7 +241,7 @@ def test_policies_with_the_same_seed_meet_the_same_contexts_and_the_same_noise()
     assert (np.array(first.payoffs) != third.payoffs).all()
 
 
-def test_a_policy_that_was_asked_but_not_told_is_still_fresh() -> None:
+def test_a_policy_that_was_asked_but_not_told_is_still_fresh():
     world, asked = simple(), hb.Uniform(100, 6, 4, seed=2)
     asked.select(np.zeros((6, 4)))
     fresh = hb.simulate(hb.Uniform(100, 6, 4, seed=2), world, keep_arms=True)
@@ -258,24 +256,24 @@ class EpsilonGreedy:
 
     plays = 1
 
-    def __init__(self, rounds: int, dim: int, seed: int = 0) -> None:
+    def __init__(self, rounds, dim, seed=0):
         self.rounds, self.rng = rounds, np.random.default_rng(seed)
         self.A, self.b = np.eye(dim), np.zeros(dim)
 
-    def select(self, contexts: np.ndarray) -> int:
+    def select(self, contexts):
         self.offered = contexts
         self.arm = int(np.argmax(contexts @ np.linalg.solve(self.A, self.b)))
         if self.rng.random() < 0.05:
             self.arm = int(self.rng.integers(len(contexts)))
         return self.arm
 
-    def update(self, payoffs: np.ndarray) -> None:
+    def update(self, payoffs):
         x = self.offered[self.arm]
         self.A += np.outer(x, x)
         self.b += payoffs[0] * x
 
 
-def test_a_policy_of_ones_own_learns_in_the_same_world() -> None:
+def test_a_policy_of_ones_own_learns_in_the_same_world():
     world = hb.misaligned(Gaussian(0.1), n_arms=6, dim=4)
     mine, uniform = hb.simulate_all([EpsilonGreedy(500, 4), hb.Uniform(500, 6, 4)], world)
     assert mine.regret < 0.25 * uniform.regret
@@ -284,7 +282,7 @@ def test_a_policy_of_ones_own_learns_in_the_same_world() -> None:
 
 
 @pytest.mark.parametrize("name", ["SupBTC", "FlatBTC", "TOFU"])
-def test_all_sorts_of_policies_play_in_a_world_of_ones_own(name: str) -> None:
+def test_all_sorts_of_policies_play_in_a_world_of_ones_own(name):
     fast = getattr(hb, name)(200, 2, 1, v=1.0, width_scale=0.05)
     literal = getattr(hb.paper, name)(200, 2, 1, v=1.0, width_scale=0.05)
     world = TwoArms(Gaussian(0.1))
@@ -294,9 +292,9 @@ def test_all_sorts_of_policies_play_in_a_world_of_ones_own(name: str) -> None:
     assert a.regret < 0.5 * 200 * 0.25  # half of what uniform play would cost
 
 
-def test_a_policy_cannot_change_the_contexts_it_is_shown() -> None:
+def test_a_policy_cannot_change_the_contexts_it_is_shown():
     class Vandal(Scripted):
-        def select(self, contexts: np.ndarray) -> int:
+        def select(self, contexts):
             contexts[:] = 0.0
             return 0
 
@@ -310,8 +308,8 @@ def test_a_policy_cannot_change_the_contexts_it_is_shown() -> None:
 @pytest.mark.parametrize("answer", [-1, 2, 1.5, None, "0", math.nan, [0], 1 << 70])
 @pytest.mark.parametrize("block", [None, 2])
 def test_an_answer_that_is_no_arm_is_refused_with_the_policy_the_round_and_the_answer(
-    answer: Any, block: int | None
-) -> None:
+    answer, block
+):
     with pytest.raises(ValueError, match="select of Scripted") as caught:
         hb.simulate(Scripted([0, 1, 0, answer, 0]), TwoArms(), block=block)
     assert "round 4" in str(caught.value)
@@ -319,11 +317,11 @@ def test_an_answer_that_is_no_arm_is_refused_with_the_policy_the_round_and_the_a
 
 
 @pytest.mark.parametrize("answer", [np.int64(1), np.uint8(1), np.array(1)])
-def test_any_kind_of_whole_number_is_an_arm(answer: Any) -> None:
+def test_any_kind_of_whole_number_is_an_arm(answer):
     assert hb.simulate(Scripted([answer]), TwoArms(), keep_arms=True).arms.tolist() == [1]
 
 
-def test_a_policy_that_has_played_is_refused() -> None:
+def test_a_policy_that_has_played_is_refused():
     policy = hb.Uniform(50, 6, 4)
     hb.simulate(policy, simple())
     with pytest.raises(ValueError, match="policy must be fresh: this Uniform has played 50 rounds"):
@@ -335,7 +333,7 @@ def test_a_policy_that_has_played_is_refused() -> None:
         hb.simulate(literal, simple())
 
 
-def test_one_policy_cannot_play_twice_at_once() -> None:
+def test_one_policy_cannot_play_twice_at_once():
     policy = hb.Uniform(50, 6, 4)
     with pytest.raises(ValueError, match=r"fresh|same policy|twice"):
         hb.simulate_all([policy, policy], simple())
@@ -343,15 +341,13 @@ def test_one_policy_cannot_play_twice_at_once() -> None:
 
 @pytest.mark.parametrize(("n_arms", "dim", "named"), [(5, 4, "n_arms=5"), (6, 3, "dim=3")])
 @pytest.mark.parametrize("module", [hb, hb.paper])
-def test_a_policy_for_another_world_is_refused(
-    module: Any, n_arms: int, dim: int, named: str
-) -> None:
+def test_a_policy_for_another_world_is_refused(module, n_arms, dim, named):
     with pytest.raises(ValueError, match=f"policy was built with {named}"):
         hb.simulate(module.SupBTC(50, n_arms, dim, v=1.0), simple())
 
 
 @pytest.mark.parametrize("missing", ["plays", "rounds", "select", "update"])
-def test_what_is_no_policy_is_refused_by_what_it_lacks(missing: str) -> None:
+def test_what_is_no_policy_is_refused_by_what_it_lacks(missing):
     members = {"plays": 1, "rounds": 3, "select": lambda _: 0, "update": lambda _: None}
     del members[missing]
     policy = type("Half", (), {})()
@@ -364,7 +360,7 @@ def test_what_is_no_policy_is_refused_by_what_it_lacks(missing: str) -> None:
 @pytest.mark.parametrize(
     ("member", "value"), [("plays", 0), ("plays", 1.5), ("rounds", 0), ("rounds", None)]
 )
-def test_a_policy_without_plays_or_rounds_is_refused(member: str, value: Any) -> None:
+def test_a_policy_without_plays_or_rounds_is_refused(member, value):
     policy = Scripted([0, 0])
     setattr(policy, member, value)
     with pytest.raises((ValueError, TypeError), match=f"{member} of Scripted"):
@@ -383,13 +379,11 @@ def test_a_policy_without_plays_or_rounds_is_refused(member: str, value: Any) ->
         (lambda X: X[:-1], "shape"),
     ],
 )
-def test_bad_contexts_of_a_world_are_refused_with_its_name(
-    policy: Any, spoil: Any, said: str
-) -> None:
+def test_bad_contexts_of_a_world_are_refused_with_its_name(policy, spoil, said):
     class Bad(TwoArms):
         name = "bad-world"
 
-        def contexts(self, *args: Any) -> np.ndarray:
+        def contexts(self, *args):
             return spoil(super().contexts(*args))
 
     with pytest.raises(ValueError, match="contexts of world bad-world") as caught:
@@ -397,9 +391,9 @@ def test_bad_contexts_of_a_world_are_refused_with_its_name(
     assert said in str(caught.value)
 
 
-def test_the_round_of_a_bad_context_is_named_also_in_a_later_block() -> None:
+def test_the_round_of_a_bad_context_is_named_also_in_a_later_block():
     class Late(TwoArms):
-        def contexts(self, rng: Any, first: int, n: int, plays: int) -> np.ndarray:
+        def contexts(self, rng, first, n, plays):
             X = super().contexts(rng, first, n, plays)
             X[np.arange(first, first + n) == 7, 1] = 1.1
             return X
@@ -417,9 +411,9 @@ def test_the_round_of_a_bad_context_is_named_also_in_a_later_block() -> None:
         np.ndarray.tolist,
     ],
 )
-def test_contexts_of_other_types_are_as_good(kind: Any) -> None:
+def test_contexts_of_other_types_are_as_good(kind):
     class Other(TwoArms):
-        def contexts(self, *args: Any) -> Any:
+        def contexts(self, *args):
             return kind(super().contexts(*args))
 
     wanted = hb.simulate(Scripted([1] * 6), TwoArms())
@@ -429,9 +423,9 @@ def test_contexts_of_other_types_are_as_good(kind: Any) -> None:
 
 @pytest.mark.parametrize("theta", [[], [0.8, 0.0], [[0.8]], [math.nan], [math.inf], 0.8])
 @pytest.mark.parametrize("compiled", [False, True])
-def test_a_theta_of_the_wrong_shape_or_not_finite_is_refused(theta: Any, compiled: bool) -> None:
+def test_a_theta_of_the_wrong_shape_or_not_finite_is_refused(theta, compiled):
     class Bad(TwoArms):
-        def theta_star(self, seed: int) -> np.ndarray:
+        def theta_star(self, seed):
             return np.array(theta)
 
     policy = hb.Uniform(5, 2, 1) if compiled else Scripted([0] * 5)
@@ -439,7 +433,7 @@ def test_a_theta_of_the_wrong_shape_or_not_finite_is_refused(theta: Any, compile
         hb.simulate(policy, Bad())
 
 
-def nine_rounds(kind: str) -> Any:
+def nine_rounds(kind):
     """A policy of nine rounds for TwoArms."""
     if kind == "plain":
         return Scripted([0] * 9)
@@ -453,7 +447,7 @@ def nine_rounds(kind: str) -> Any:
     "kind",
     ["literal", "compiled", "uniform", "plain"],
 )
-def test_a_noise_that_is_not_finite_is_refused(kind: str, bad: float) -> None:
+def test_a_noise_that_is_not_finite_is_refused(kind, bad):
     policy = nine_rounds(kind)
     with pytest.raises(ValueError, match="payoffs must be finite"):
         hb.simulate(policy, TwoArms(Silence(spoiled_by=bad, spoils=4)))
@@ -465,16 +459,16 @@ def test_a_noise_that_is_not_finite_is_refused(kind: str, bad: float) -> None:
     "kind",
     ["literal", "plain", "compiled", "uniform"],
 )
-def test_a_noise_with_too_few_draws_is_refused(kind: str) -> None:
+def test_a_noise_with_too_few_draws_is_refused(kind):
     class Short(Silence):
-        def draw(self, rng: np.random.Generator, n: int) -> np.ndarray:
+        def draw(self, rng, n):
             return np.zeros(n - 1)
 
     with pytest.raises(ValueError, match=r"draw|payoffs"):
         hb.simulate(nine_rounds(kind), TwoArms(Short()))
 
 
-def test_means_that_are_no_probabilities_are_refused_by_the_two_point_noise() -> None:
+def test_means_that_are_no_probabilities_are_refused_by_the_two_point_noise():
     with pytest.raises(ValueError, match="mean is"):
         hb.simulate(Scripted([0] * 3), TwoArms(hb.noise.TwoPointPayoff(2.0)))
 
@@ -482,12 +476,12 @@ def test_means_that_are_no_probabilities_are_refused_by_the_two_point_noise() ->
 @pytest.mark.parametrize(
     ("argument", "value"), [("seed", -1), ("seed", 0.5), ("block", 0), ("block", 1.5)]
 )
-def test_bad_arguments_are_refused_by_name(argument: str, value: Any) -> None:
+def test_bad_arguments_are_refused_by_name(argument, value):
     with pytest.raises((ValueError, TypeError), match=argument):
         hb.simulate(Scripted([0] * 3), TwoArms(), **{argument: value})
 
 
-def test_a_block_longer_than_the_run_costs_no_memory() -> None:
+def test_a_block_longer_than_the_run_costs_no_memory():
     run = hb.simulate(Scripted([1] * 3), TwoArms(), block=10**13)
     assert run.regret == pytest.approx(1.4)
 
@@ -495,7 +489,7 @@ def test_a_block_longer_than_the_run_costs_no_memory() -> None:
 # Diagnostics.
 
 
-def test_an_audit_counts_every_interval_of_every_stage_visited() -> None:
+def test_an_audit_counts_every_interval_of_every_stage_visited():
     """Σ over stages of the arms that entered it in each visit; without an audit it is fewer."""
     counted = []
     for audit in (True, False):
@@ -513,7 +507,7 @@ def test_an_audit_counts_every_interval_of_every_stage_visited() -> None:
     assert 0 < counted[1][0] < counted[0][0]
 
 
-def test_an_audit_changes_no_arm() -> None:
+def test_an_audit_changes_no_arm():
     for explore in ("first", "random", "widest", "optimistic"):
         plain, audited = (
             hb.simulate(
@@ -535,15 +529,13 @@ class TiedForBest:
 
     n_arms, dim, name = 4, 2, "tied"
 
-    def __init__(self, noise: Any) -> None:
+    def __init__(self, noise):
         self.noise = noise
 
-    def theta_star(self, seed: int) -> np.ndarray:
+    def theta_star(self, seed):
         return np.array([1.0, 0.0])
 
-    def contexts(
-        self, rng: np.random.Generator, first_round: int, n_rounds: int, plays: int
-    ) -> np.ndarray:
+    def contexts(self, rng, first_round, n_rounds, plays):
         arms = np.array([[0.6, 0.8], [0.6, -0.8], [-0.5, 0.5], [-0.6, -0.8]])
         return np.repeat(arms[None], n_rounds, axis=0)
 
@@ -553,16 +545,16 @@ class Watched:
 
     theta: np.ndarray  # θ*
 
-    def watch(self, theta: np.ndarray) -> None:
+    def watch(self, theta):
         self.theta = theta
         self.sum_c = [0.0] * self.n_stages
         self.best_lost, self.far_arms = [0] * self.n_stages, [0] * self.n_stages
 
-    def _choose(self, X: np.ndarray, luck: float) -> int:
+    def _choose(self, X, luck):
         self.offered, self.stage = X, 0
         return super()._choose(X, luck)
 
-    def _basic(self, V: np.ndarray, Y: np.ndarray, X: np.ndarray) -> Any:
+    def _basic(self, V, Y, X):
         """Asked in each stage that is visited, for the arms that entered it."""
         self.stage += 1
         best = max(float(x @ self.theta) for x in self.offered)
@@ -571,7 +563,7 @@ class Watched:
         self.far_arms[self.stage - 1] += sum(gap > 2.0 ** (3 - self.stage) + 1e-9 for gap in gaps)
         return super()._basic(V, Y, X)
 
-    def _learn(self, x: np.ndarray, payoffs: np.ndarray) -> None:
+    def _learn(self, x, payoffs):
         if self._grows is not None:
             V = np.array([self._x[i] for i in self._Psi[self._grows]]).reshape(-1, self.dim)
             A = np.eye(self.dim) + V.T @ V
@@ -615,9 +607,7 @@ AUDITS: list[tuple[str, Any, dict[str, Any], str]] = [  # and what must have hap
     AUDITS,
     ids=[f"{name}-{i}" for i, (name, *_) in enumerate(AUDITS)],
 )
-def test_an_audit_counts_by_stage_what_the_paper_holds(
-    name: str, world: Any, settings: dict[str, Any], happened: str
-) -> None:
+def test_an_audit_counts_by_stage_what_the_paper_holds(name, world, settings, happened):
     horizon = 40_000 if name == "SupBMM" else 700
     settings = {"v": 1.0, "width_scale": 0.02, "seed": 4, **settings}
     policy = getattr(hb, name)(horizon, world.n_arms, world.dim, **settings)
@@ -640,7 +630,7 @@ def test_an_audit_counts_by_stage_what_the_paper_holds(
     assert seen["best_lost"][0] == 0  # all arms enter the first stage
 
 
-def test_one_of_two_best_arms_may_go_and_the_best_is_not_lost() -> None:
+def test_one_of_two_best_arms_may_go_and_the_best_is_not_lost():
     """The last stage is entered by one arm alone, always, and it is one of the two."""
     policy = hb.SupBTC(700, 4, 2, v=1.0, width_scale=0.02, seed=4)
     seen = hb.simulate(policy, TiedForBest(MUCH), seed=4, audit=True).diagnostics
@@ -654,12 +644,10 @@ class OneArm:
 
     n_arms, dim, noise, name = 1, 1, Silence(), "one-arm"
 
-    def theta_star(self, seed: int) -> np.ndarray:
+    def theta_star(self, seed):
         return np.array([0.5])
 
-    def contexts(
-        self, rng: np.random.Generator, first_round: int, n_rounds: int, plays: int
-    ) -> np.ndarray:
+    def contexts(self, rng, first_round, n_rounds, plays):
         return np.ones((n_rounds, 1, 1))
 
 
@@ -670,7 +658,7 @@ class OneArm:
         (lambda: hb.SupBTC(100, 1, 1, v=4.0), [100, 0, 0, 0]),
     ],
 )
-def test_the_sum_of_c_of_one_context_by_hand(policy: Any, explored: list[int]) -> None:
+def test_the_sum_of_c_of_one_context_by_hand(policy, explored):
     """After n rounds c = 1/√(1+n), in each stage from its own beginning."""
     seen = hb.simulate(policy(), OneArm(), audit=True).diagnostics
     assert seen["explored"] == explored
@@ -680,9 +668,7 @@ def test_the_sum_of_c_of_one_context_by_hand(policy: Any, explored: list[int]) -
 
 
 @pytest.mark.parametrize("name", ["SupBMM", "SupBTC"])
-def test_an_audit_changes_neither_arms_nor_regret_and_only_an_audit_counts_by_stage(
-    name: str,
-) -> None:
+def test_an_audit_changes_neither_arms_nor_regret_and_only_an_audit_counts_by_stage(name):
     world = hb.symmetric(HUGE if name == "SupBMM" else MUCH, n_arms=4, dim=2)
     horizon = 40_000 if name == "SupBMM" else 1500
     plain, audited = (
@@ -706,7 +692,7 @@ def test_an_audit_changes_neither_arms_nor_regret_and_only_an_audit_counts_by_st
 
 
 @pytest.mark.parametrize("block", [1, 7, 64])
-def test_what_an_audit_counts_does_not_depend_on_the_blocks(block: int) -> None:
+def test_what_an_audit_counts_does_not_depend_on_the_blocks(block):
     world = hb.symmetric(MUCH, n_arms=4, dim=2)
     whole, cut = (
         hb.simulate(
@@ -720,7 +706,7 @@ def test_what_an_audit_counts_does_not_depend_on_the_blocks(block: int) -> None:
 
 @pytest.mark.parametrize("name", ["SupBTC", "SupBMM", "FlatBTC", "FlatBMM"])
 @pytest.mark.parametrize("noise", ["student-t", "pareto-centred"])
-def test_intervals_of_theory_width_with_the_exact_v_never_miss(name: str, noise: str) -> None:
+def test_intervals_of_theory_width_with_the_exact_v_never_miss(name, noise):
     """Propositions 1 and 2 allow δ = 0.01 for a miss anywhere; they hold with room to spare."""
     world = hb.section6(noise, n_arms=6, dim=4)
     central = name.endswith("BMM")
@@ -731,21 +717,21 @@ def test_intervals_of_theory_width_with_the_exact_v_never_miss(name: str, noise:
     assert seen["intervals_missed"] == 0
 
 
-def test_intervals_that_are_too_narrow_do_miss() -> None:
+def test_intervals_that_are_too_narrow_do_miss():
     policy = hb.FlatBTC(3000, 6, 4, v=4.0, width_scale=1e-4)
     seen = hb.simulate(policy, simple()).diagnostics
     assert seen["intervals"] == 18_000
     assert seen["intervals_missed"] > 9000
 
 
-def test_an_audit_needs_a_compiled_policy() -> None:
+def test_an_audit_needs_a_compiled_policy():
     with pytest.raises(TypeError, match="audit needs a compiled policy, got Scripted"):
         hb.simulate(Scripted([0] * 3), TwoArms(), audit=True)
 
 
 @pytest.mark.parametrize("name", ["SupBMM", "SupBTC"])
 @pytest.mark.parametrize("scale", [1.0, 0.1, 0.01])
-def test_every_round_of_a_master_explores_or_exploits(name: str, scale: float) -> None:
+def test_every_round_of_a_master_explores_or_exploits(name, scale):
     horizon = 40_000 if name == "SupBMM" else 2000
     policy = getattr(hb, name)(horizon, 6, 4, v=3.0, width_scale=scale)
     seen = hb.simulate(policy, simple()).diagnostics
@@ -757,7 +743,7 @@ def test_every_round_of_a_master_explores_or_exploits(name: str, scale: float) -
     np.testing.assert_array_equal(visited[1:], (visited - explored - exploited)[:-1])
 
 
-def test_progress_is_told_of_all_plays() -> None:
+def test_progress_is_told_of_all_plays():
     policies = [hb.SupBMM(20_000, 6, 4, v=3.0), hb.TOFU(500, 6, 4, v=4.0), hb.Uniform(300, 6, 4)]
     told: list[int] = []
     hb.simulate_all(policies, simple(), progress=told.append, block=100)
@@ -766,7 +752,7 @@ def test_progress_is_told_of_all_plays() -> None:
     assert min(told) > 0
 
 
-def test_a_progress_bar_counts_plays_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_progress_bar_counts_plays_on_stderr(capsys):
     hb.simulate(hb.Uniform(300, 6, 4), simple(), progress=True)
     shown = capsys.readouterr()
     assert "300/300" in shown.err
@@ -774,7 +760,7 @@ def test_a_progress_bar_counts_plays_on_stderr(capsys: pytest.CaptureFixture[str
     assert shown.out == ""
 
 
-def test_uniform_play_has_the_regret_of_the_average_arm() -> None:
+def test_uniform_play_has_the_regret_of_the_average_arm():
     """20 000 rounds, against E[max_a xᵀθ* − mean_a xᵀθ*] from 50 000 rounds of NumPy's own; the
     two agree within 4 standard errors of their difference."""
     rounds, rng = 20_000, np.random.default_rng(77)
@@ -792,11 +778,11 @@ def test_uniform_play_has_the_regret_of_the_average_arm() -> None:
 class Doubled(Gaussian):
     """Not mean + draw: a compiled policy must meet these payoffs too."""
 
-    def payoffs(self, mean: Any, draws: np.ndarray) -> np.ndarray:
+    def payoffs(self, mean, draws):
         return 2 * mean + draws
 
 
-def test_a_noise_with_payoffs_of_its_own_reaches_compiled_policies() -> None:
+def test_a_noise_with_payoffs_of_its_own_reaches_compiled_policies():
     world = hb.section6(Doubled(0.1), n_arms=6, dim=4)
     fast = hb.simulate(hb.LinUCB(200, 6, 4), world, keep_arms=True)
     literal = hb.simulate(hb.paper.SupBTC(200, 6, 4, v=1.0, width_scale=0.02), world)
@@ -806,7 +792,7 @@ def test_a_noise_with_payoffs_of_its_own_reaches_compiled_policies() -> None:
     assert fast.regret != plain.regret
 
 
-def test_an_audit_counts_nothing_by_stage_where_nobody_knows_the_truth() -> None:
+def test_an_audit_counts_nothing_by_stage_where_nobody_knows_the_truth():
     policy = hb.SupBTC(300, 3, 2, v=1.0, width_scale=0.02)
     policy.audit()
     rng = np.random.default_rng(0)

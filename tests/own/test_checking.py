@@ -23,39 +23,39 @@ class Mine:
 
     plays = 1
 
-    def __init__(self, horizon: int, n_arms: int, dim: int) -> None:
+    def __init__(self, horizon, n_arms, dim):
         self.rounds = horizon
         self.paid, self.times = np.zeros(n_arms), np.zeros(n_arms)
 
-    def select(self, contexts: np.ndarray) -> int:
+    def select(self, contexts):
         self.arm = int(np.argmax(self.paid / np.maximum(self.times, 1)))
         return self.arm
 
-    def update(self, payoffs: np.ndarray) -> None:
+    def update(self, payoffs):
         self.paid[self.arm] += payoffs[0]
         self.times[self.arm] += 1
 
 
 class Unseeded(Mine):
-    def select(self, contexts: np.ndarray) -> int:
+    def select(self, contexts):
         self.arm = int(np.random.default_rng().integers(4))
         return self.arm
 
 
 class WrongArm(Mine):
-    def select(self, contexts: np.ndarray) -> int:
+    def select(self, contexts):
         super().select(contexts)
         return 4
 
 
 class WritesContexts(Mine):
-    def select(self, contexts: np.ndarray) -> int:
+    def select(self, contexts):
         contexts[0] = 0.0
         return super().select(contexts)
 
 
 class TooLong(Mine):
-    def __init__(self, horizon: int, n_arms: int, dim: int) -> None:
+    def __init__(self, horizon, n_arms, dim):
         super().__init__(horizon, n_arms, dim)
         self.rounds = horizon + 1
 
@@ -66,7 +66,7 @@ class NoUpdate:
 
     def __init__(self, **_: Any) -> None: ...
 
-    def select(self, contexts: np.ndarray) -> int:
+    def select(self, contexts):
         return 0
 
 
@@ -75,12 +75,12 @@ class HalfPlays(Mine):
 
 
 @pytest.mark.parametrize("cls", [Mine, hb.Uniform, hb.LinUCB, hb.GreedyRidge])
-def test_nothing_is_wrong_with_a_policy_that_can_be_simulated(cls: Any) -> None:
+def test_nothing_is_wrong_with_a_policy_that_can_be_simulated(cls):
     assert hb.check_policy(cls) == []
 
 
 @pytest.mark.parametrize("name", ["SupBTC", "TOFU", "CRT", "MoM", "SupBMM", "MENU"])
-def test_nothing_is_wrong_with_the_papers_policies_in_either_form(name: str) -> None:
+def test_nothing_is_wrong_with_the_papers_policies_in_either_form(name):
     assert hb.check_policy(getattr(hb, name), v=4.0, rounds=20) == []
     assert hb.check_policy(getattr(hb.paper, name), v=4.0, rounds=20) == []
 
@@ -97,18 +97,18 @@ def test_nothing_is_wrong_with_the_papers_policies_in_either_form(name: str) -> 
         (hb.SupBTC, "could not be built"),
     ],
 )
-def test_what_is_wrong_is_said(cls: Any, words: str) -> None:
+def test_what_is_wrong_is_said(cls, words):
     problems = hb.check_policy(cls)
     assert len(problems) == 1
     assert words in problems[0]
 
 
 class Fails(Mine):
-    def update(self, payoffs: np.ndarray) -> None:
+    def update(self, payoffs):
         np.linalg.inv(np.zeros((2, 2)))
 
 
-def test_a_failure_is_told_with_the_line_of_the_readers_file() -> None:
+def test_a_failure_is_told_with_the_line_of_the_readers_file():
     (said,) = hb.check_policy(Fails)
     line = 1 + inspect.getsourcelines(Fails.update)[1]
     assert said.endswith(f"LinAlgError: Singular matrix (test_checking.py, line {line}, in update)")
@@ -124,10 +124,10 @@ class Hiss(MyNoise):
 
 
 class NotCentred(Hiss):
-    def draw(self, rng: np.random.Generator, n: int) -> np.ndarray:
+    def draw(self, rng, n):
         return np.asarray(super().draw(rng, n) + 0.2)
 
-    def moment_about(self, q: float, a: float) -> float:
+    def moment_about(self, q, a):
         return float(super().moment_about(q, a - 0.2))
 
 
@@ -136,20 +136,20 @@ class SaysItsMean(NotCentred):
 
 
 class SaysItsMeanWhenAsked(NotCentred):
-    def mean(self) -> float:
+    def mean(self):
         return 0.2
 
 
 class DrawsOnly:
-    def draw(self, rng: np.random.Generator, n: int) -> list[float]:
+    def draw(self, rng, n):
         return [float(rng.standard_cauchy()) for _ in range(n)]
 
 
 class NothingAtAll:
-    def draw(self, rng: np.random.Generator, n: int) -> np.ndarray:
+    def draw(self, rng, n):
         return np.zeros(n)
 
-    def moment_about(self, q: float, a: float) -> float:
+    def moment_about(self, q, a):
         return float(abs(a) ** q)
 
 
@@ -179,26 +179,26 @@ GOOD_NOISES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("build", GOOD_NOISES.values(), ids=GOOD_NOISES)
-def test_nothing_is_wrong_with_a_noise_however_heavy_its_tail(build: Any) -> None:
+def test_nothing_is_wrong_with_a_noise_however_heavy_its_tail(build):
     assert hb.check_noise(build) == []
 
 
 @pytest.mark.parametrize("shape", [1.02, 1.1, 1.3, 1.7, 2.2, 3.0, 8.0])
-def test_moments_that_are_right_are_not_called_wrong_by_any_sample(shape: float) -> None:
+def test_moments_that_are_right_are_not_called_wrong_by_any_sample(shape):
     for law in (laws.SymmetricPareto(shape), laws.Pareto(shape), laws.StudentT(shape)):
         for seed in range(20):
             draws = law.draw(np.random.default_rng(seed), 3000)
             assert contradiction(law.moment_about, law.mean, draws) is None
 
 
-def spoilt(**members: Any) -> Any:
+def spoilt(**members):
     return type("Spoilt", (Hiss,), members)
 
 
 COUNTER = itertools.count()
 
 
-def _counted(noise: Any) -> int:
+def _counted(noise):
     noise.drawn = getattr(noise, "drawn", 0) + 1
     return int(noise.drawn)
 
@@ -275,7 +275,7 @@ BAD_NOISES: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize(("build", "words"), BAD_NOISES.values(), ids=BAD_NOISES)
-def test_what_is_wrong_with_a_noise_is_said(build: Any, words: str) -> None:
+def test_what_is_wrong_with_a_noise_is_said(build, words):
     (said,) = hb.check_noise(build)
     assert re.search(words, said), said
 
@@ -293,15 +293,15 @@ GOOD_WORLDS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("build", GOOD_WORLDS.values(), ids=GOOD_WORLDS)
-def test_nothing_is_wrong_with_a_world_that_can_be_simulated(build: Any) -> None:
+def test_nothing_is_wrong_with_a_world_that_can_be_simulated(build):
     assert hb.check_world(build) == []
 
 
-def amiss(**members: Any) -> Any:
+def amiss(**members):
     return type("Amiss", (MyWorld,), members)
 
 
-def signed_afterwards(self: Any, rng: Any, _: int, n: int, __: int) -> np.ndarray:
+def signed_afterwards(self, rng, _, n, __):
     X = rng.random((n, self.n_arms, self.dim)) / self.dim
     return np.asarray(X * rng.choice([-1.0, 1.0], X.shape))
 
@@ -343,6 +343,6 @@ BAD_WORLDS: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize(("build", "words"), BAD_WORLDS.values(), ids=BAD_WORLDS)
-def test_what_is_wrong_with_a_world_is_said(build: Any, words: str) -> None:
+def test_what_is_wrong_with_a_world_is_said(build, words):
     said = hb.check_world(build)
     assert re.search(words, said[0]), said

@@ -18,15 +18,13 @@ from ..noise import SECTION6, OwnNoise, as_noise
 from ..own.checking import check_noise, check_world, unrepeatable
 from ..own.loading import FILE_AND_NAME, arguments_of, files_of, load, place, told
 from ..pipeline.recipes import NOISES, WORLDS, Recipe, recipe
-from ..replication.plotting import check_figure_name, regret_figure, save
-from ..replication.statistics import mean_limit
 from ..simulate import Run, simulate
 from .contenders import Contender, bounded, check_settings, contenders, read_settings
 
 TO_EACH_SIDE = 0.975  # of the 95 % intervals in the table
 
 
-def add_arguments(command: argparse.ArgumentParser) -> None:
+def add_run(command: argparse.ArgumentParser) -> None:
     """What `heavybandit run` can be told."""
     command.add_argument(
         "policy",
@@ -162,12 +160,14 @@ def _own_world(
     return OwnWorld(own, as_noise(own.noise))
 
 
-def run(options: argparse.Namespace) -> int:
+def do_run(options: argparse.Namespace) -> int:
     """Carry out the command; returns the exit code 0, or raises."""
     if options.seeds < 1:
         raise ValueError(f"--seeds must be at least 1, got {options.seeds}")
     if options.plot:
-        check_figure_name(options.plot)  # before the work, not after it
+        from ..replication import plotting
+
+        plotting.check_figure_name(options.plot)  # before the work, not after it
     named = contenders(options.policy, read_settings(options.set, "--set"), options.beside)
     world = _world(options)
     together = [bounded(one, world) for one in named]
@@ -196,7 +196,7 @@ def run(options: argparse.Namespace) -> int:
         seeds = f", {options.seeds} seeds: median and range" if options.seeds > 1 else ""
         who = "pseudo-regret" if options.beside else together[0].label
         title = f"{who} in {next(iter(runs.values()))[0].world}{seeds}"
-        save(regret_figure(list(runs.values()), title), options.plot)
+        plotting.save(plotting.regret_figure(list(runs.values()), title), options.plot)
         print(f"drawn in {options.plot}")
     return 0
 
@@ -251,6 +251,8 @@ def _ends(together: list[list[Run]], told: list[Contender]) -> None:
     Differences are taken seed by seed and per play made, which for some policies are a few less
     than the horizon; their interval is Student's.
     """
+    from ..replication.statistics import mean_limit
+
     first = together[0]
     print(f"{len(together)} policies in {first[0].world}: pseudo-regret, {_seeds(first)}")
     width = max(len(runs[0].policy) for runs in together)

@@ -1,0 +1,222 @@
+"""What is done with results: `heavybandit sweep | verify | compare | notebooks | claims | list`.
+
+Each command imports what it needs and no more: `list` should answer at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import sys
+from pathlib import Path
+
+from . import DIFFERS, INTERRUPTED, OK
+
+
+def add_sweep(command: argparse.ArgumentParser) -> None:
+    """What `heavybandit sweep` can be told."""
+    command.add_argument(
+        "names", nargs="*", metavar="NAME", help="experiments; see heavybandit list"
+    )
+    command.add_argument("--all", action="store_true", help="all experiments")
+    command.add_argument("--store", help="finished runs (default build/store)")
+    command.add_argument("--data", default="data", help="where the text files go (default data)")
+    command.add_argument(
+        "--workers", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)"
+    )
+    command.add_argument(
+        "--dask", metavar="ADDRESS", help="a Dask scheduler, such as tcp://host:8786"
+    )
+    command.add_argument(
+        "--shuffle", type=int, metavar="SEED", help="take the runs in a random order"
+    )
+    command.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def do_sweep(options: argparse.Namespace) -> int:
+    """Fill the store, and write the result files from it."""
+    from ..pipeline import tables
+    from ..pipeline.spec import Together
+    from ..pipeline.store import Store, default_store
+    from ..pipeline.sweep import sweep
+    from ..replication.catalogue import EXPERIMENTS, by_name
+
+    names = list(EXPERIMENTS) if options.all else options.names
+    if not names:
+        raise ValueError(f"name an experiment ({', '.join(EXPERIMENTS)}) or give --all")
+    if options.workers < 1:
+        raise ValueError(f"--workers must be at least 1, got {options.workers}")
+    together = Together(tuple(by_name(name) for name in names))
+    store = Store(options.store or default_store())
+    try:
+        summary = sweep(
+            together,
+            store,
+            workers=options.workers,
+            dask=options.dask,
+            progress=not options.quiet,
+            shuffle=options.shuffle,
+        )
+    except KeyboardInterrupt:
+        done = sum(store.load(spec) is not None for spec in together.runs())
+        print(
+            f"\nheavybandit: stopped. {done} of {len(together.runs())} runs of "
+            f"{together.name} are finished and kept in {store.folder}; "
+            f"the same command goes on from there.",
+            file=sys.stderr,
+        )
+        return INTERRUPTED
+    files = [tables.consolidate(one, store, options.data)[0] for one in together.experiments]
+    elsewhere = f", {summary.elsewhere} by another process" if summary.elsewhere else ""
+    where = str(files[0]) if len(files) == 1 else f"{options.data}: {', '.join(names)}"
+    print(
+        f"{together.name}: {summary.runs} runs, {summary.found} were there, "
+        f"{summary.done} done now{elsewhere}; results in {where}"
+    )
+    return OK
+
+
+def add_verify(command: argparse.ArgumentParser) -> None:
+    """What `heavybandit verify` can be told."""
+    command.add_argument(
+        "names", nargs="*", metavar="NAME", help="experiments (default: all there)"
+    )
+    command.add_argument("--data", default="data", help="where the text files are (default data)")
+    command.add_argument("--all", action="store_true", help="every run, not a sample")
+    command.add_argument("--seed", type=int, help="of the sample (default: random, and printed)")
+    command.add_argument(
+        "--plays",
+        type=float,
+        default=2e6,
+        help="how many plays the sample may take beyond one run of each experiment (default 2e6)",
+    )
+
+
+def do_verify(options: argparse.Namespace) -> int:
+    """Simulate stored results again."""
+    from ..pipeline import tables
+    from ..pipeline.store import StoreError
+    from ..pipeline.verify import verify
+    from ..replication.catalogue import by_name
+
+    seed = secrets.randbelow(2**31) if options.seed is None else options.seed
+    for name in options.names:
+        by_name(name)
+    if not options.names and not Path(options.data).is_dir():
+        raise StoreError(f"there is no folder {options.data!r} with results to verify")
+    names = options.names or tables.consolidated(options.data)
+    if not names:
+        print(f"nothing to verify: no results in {options.data}")
+        return OK
+    plays = float("inf") if options.all else options.plays
+    check = verify(options.data, seed=seed, plays=plays, names=names)
+    which = "all of them" if options.all else f"a sample drawn with --seed {seed}"
+    for difference in check.differences:
+        print(f"differs: {difference}")
+    print(
+        f"{check.runs} runs ({check.plays:.3g} plays) of {', '.join(names)} simulated again, "
+        f"{which}: {len(check.differences) or 'no'} "
+        f"difference{'s' * (len(check.differences) != 1)}"
+    )
+    return DIFFERS if check.differences else OK
+
+
+def add_compare(command: argparse.ArgumentParser) -> None:
+    """What `heavybandit compare` can be told."""
+    command.add_argument("made", help="a folder of results")
+    command.add_argument("committed", help="the folder to compare it with")
+
+
+def do_compare(options: argparse.Namespace) -> int:
+    """Compare two folders of results, file by file."""
+    from ..pipeline import tables
+
+    for folder in (options.made, options.committed):
+        if not Path(folder).is_dir():
+            raise ValueError(f"there is no folder {folder!r}")
+    found = tables.differences(options.made, options.committed)
+    for difference in found:
+        print(difference)
+    if not found:
+        print(f"nothing differs between {options.made} and {options.committed}")
+    return DIFFERS if found else OK
+
+
+def add_notebooks(command: argparse.ArgumentParser) -> None:
+    """What `heavybandit notebooks` can be told."""
+    command.add_argument("--folder", default="notebooks", help="where they are (default notebooks)")
+    command.add_argument("--out", default="build/notebooks", help="(default build/notebooks)")
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of every notebook",
+    )
+
+
+def do_notebooks(options: argparse.Namespace) -> int:
+    """Execute the numbered notebooks."""
+    from ..replication.notebooks import execute_all
+    from .contenders import read_settings
+
+    count = execute_all(options.folder, options.out, read_settings(options.set, "--set"))
+    print(f"{count} notebooks executed into {options.out}" if count else "there are no notebooks")
+    return OK
+
+
+def add_claims(command: argparse.ArgumentParser) -> None:
+    """What `heavybandit claims` can be told."""
+    command.add_argument("--data", default="data", help="where claims.json is (default data)")
+    how = command.add_mutually_exclusive_group()
+    how.add_argument("--markdown", action="store_true", help="print the table of README.md")
+    how.add_argument(
+        "--write-readme", type=Path, metavar="FILE", help="renew the table between FILE's markers"
+    )
+
+
+def do_claims(options: argparse.Namespace) -> int:
+    """Show the ledger, or write it into a README."""
+    from ..pipeline.store import StoreError
+    from ..replication import claims
+    from ..replication.ledger import Links, table, write_readme
+
+    path = Path(options.data) / "claims.json"
+    try:
+        entries = claims.read(options.data)
+    except (ValueError, TypeError):
+        raise StoreError(f"{path} cannot be read as a list of claims") from None
+    if not path.exists():
+        raise StoreError(
+            f"there is no {path}; run this in the repository, or name its folder with --data"
+        )
+    if options.write_readme:
+        write_readme(options.write_readme, entries)
+        return OK
+    if options.markdown:
+        print(table(entries, Links()), end="")
+        return OK
+    widths = [max(len(getattr(c, name)) for c in entries) for name in ("id", "verdict")]
+    for c in entries:
+        print(f"{c.id:<{widths[0]}}  {c.verdict:<{widths[1]}}  {c.where}")
+    return OK
+
+
+def do_list(_: argparse.Namespace) -> int:
+    """Print what the other commands can be given by name."""
+    from ..engine import POLICIES
+    from ..noise import SECTION6
+    from ..pipeline.recipes import NOISES, WORLDS
+    from ..pipeline.spec import plays_of
+    from ..replication.catalogue import EXPERIMENTS
+
+    print("experiments")
+    width = max(map(len, EXPERIMENTS))
+    for e in EXPERIMENTS.values():
+        runs = e.runs()
+        print(f"  {e.name:<{width}} {e.what} ({len(runs)} runs, {plays_of(runs):.3g} plays)")
+    for kind, names in (("policies", POLICIES), ("worlds", WORLDS)):
+        print(f"{kind}\n  {', '.join(names)}")
+    print(f"noises\n  {', '.join([*SECTION6, *NOISES])}")
+    return OK

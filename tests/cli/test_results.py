@@ -1,0 +1,191 @@
+"""sweep, verify, compare and claims: what they make and say, also where something fails."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+
+import pytest
+
+from heavybandit.cli import main
+from heavybandit.pipeline import store
+from heavybandit.pipeline import sweep as sweeping
+from heavybandit.replication.catalogue import EXPERIMENTS
+from heavybandit.replication.claims import HOLDS, NOT_REPRODUCED, settle
+
+Capsys = pytest.CaptureFixture[str]
+SWEEP = "sweep tiny --workers 1 --quiet"
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("sweep", ["name an experiment", "tiny"]),
+        ("sweep nothing", ["'nothing'", "tiny", "section6"]),
+        ("sweep tiny --workers 0", ["--workers", "0"]),
+        ("verify nothing", ["'nothing'", "tiny"]),
+        ("compare here there", ["'here'"]),
+    ],
+)
+def test_what_cannot_be_done_is_refused_in_one_sentence_and_nothing_is_made(
+    tiny, line, words, refused
+):
+    said = refused(line)
+    assert all(word in said for word in words)
+    assert list(tiny.iterdir()) == []
+
+
+# sweep.
+
+
+def test_a_sweep_fills_store_and_data_and_a_second_one_finds_all_there(tiny, capsys, typed):
+    assert main(["sweep", "tiny", "--workers", "1", "--store", "s", "--data", "d"]) == 0
+    out, err = capsys.readouterr()
+    assert "tiny: 4 runs, 0 were there, 4 done now" in out
+    assert "tiny.runs.csv" in out
+    assert "100%" in err
+    assert {p.name for p in (tiny / "d").iterdir()} == {
+        "tiny.curves.csv",
+        "tiny.json",
+        "tiny.runs.csv",
+    }
+    out = typed(f"{SWEEP} --store s --data d")
+    assert "tiny: 4 runs, 4 were there, 0 done now" in out
+
+
+def test_a_stopped_sweep_tells_how_many_runs_are_kept_and_how_to_go_on(
+    tiny, monkeypatch, capsys, typed
+):
+    def stopped(experiment, kept, **_):
+        for spec in experiment.runs()[:3]:
+            kept.save(spec, spec.run([spec])[0])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sweeping, "sweep", stopped)
+        assert main(f"{SWEEP} --store mine".split()) == 130
+    err = capsys.readouterr().err
+    assert "3 of 4 runs of tiny are finished and kept in mine" in err
+    assert "the same command goes on" in err
+    assert "Traceback" not in err
+    assert not (tiny / "data").exists()
+    assert "3 were there, 1 done now" in typed(f"{SWEEP} --store mine")
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_store_that_may_not_be_written_is_told_in_one_sentence(monkeypatch, refused):
+    def refuse(path, *_):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(store, "write_whole", refuse)
+    said = refused("sweep tiny --workers 1 --store mine", code=3)
+    assert "no permission to write mine" in said
+    assert "--store" in said
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_full_disk_is_told_in_one_sentence_and_the_same_command_goes_on(
+    monkeypatch, refused, typed
+):
+    write, written = store.write_whole, []
+
+    def fill_up(path, *rest):
+        if path.parent.parent.name == "runs":
+            written.append(path)
+            if len(written) == 2:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        write(path, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "write_whole", fill_up)
+        said = refused(SWEEP, code=3)
+    assert "no room left" in said
+    assert written[1].name in said
+    assert "4 runs, 1 were there, 3 done now" in typed(SWEEP)
+
+
+def test_a_store_of_a_newer_version_is_told_in_one_sentence(swept, refused):
+    (swept / "build/store/format.json").write_text('{"format": 2}')
+    assert "format 2" in refused("sweep tiny --workers 1", code=3)
+
+
+def test_a_data_folder_that_cannot_be_used_is_told_in_one_sentence(tiny, refused):
+    (tiny / "data").write_text("a file in its place")
+    assert "data" in refused(SWEEP, code=3)
+
+
+# verify and compare.
+
+
+@pytest.mark.usefixtures("swept")
+def test_a_sample_or_all_runs_are_verified_and_the_samples_seed_is_printed(typed):
+    out = typed("verify tiny --plays 300")
+    seed = re.search(r"--seed (\d+)", out)
+    assert seed is not None
+    assert "2 runs (600 plays) of tiny simulated again" in out
+    assert "no differences" in out
+    assert typed(f"verify tiny --plays 300 --seed {seed[1]}") == out
+    assert "4 runs (1.2e+03 plays) of tiny" in typed("verify --all")
+
+
+def test_a_changed_result_is_a_difference_and_exit_code_1(swept, typed):
+    path = swept / "data" / "tiny.runs.csv"
+    path.write_text(path.read_text().replace(",300,", ",301,"))
+    out = typed("verify", code=1)
+    assert re.search(r"^differs: .*tiny\.runs\.csv", out)
+    assert "1 difference\n" in out
+
+
+@pytest.mark.usefixtures("tiny")
+def test_missing_results_are_a_difference_and_a_missing_folder_is_an_error(typed, refused):
+    assert re.search(r"^differs: .*tiny\.json is missing", typed("verify tiny", code=1))
+    assert "'dat'" in refused("verify --data dat", code=3)
+
+
+@pytest.mark.usefixtures("swept")
+def test_results_of_an_experiment_that_is_gone_are_named(monkeypatch, typed):
+    monkeypatch.delitem(EXPERIMENTS, "tiny")
+    assert "belongs to an experiment that no longer exists" in typed("verify", code=1)
+
+
+def test_compare_says_which_files_differ(swept, typed):
+    (swept / "other").mkdir()
+    for path in (swept / "data").iterdir():
+        (swept / "other" / path.name).write_bytes(path.read_bytes())
+    assert "nothing differs" in typed("compare data other")
+    (swept / "other" / "tiny.curves.csv").write_text("run,plays,regret\n")
+    assert typed("compare data other", code=1) == "tiny.curves.csv differs\n"
+
+
+# claims.
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        *("", "{", "{}x", '{"id": "T1"}', '["T1"]', "[null]", '[{"id": "T1"}]'),
+        '[{"id": 1, "verdict": "holds", "where": "Theorem 1"}]',
+        '[{"id": "T1", "verdict": null, "where": "Theorem 1"}]',
+    ],
+)
+def test_claims_that_cannot_be_read_are_told_in_one_sentence(tiny, claims, refused):
+    (tiny / "claims.json").write_text(claims)
+    assert "claims.json" in refused("claims --data .", code=3)
+
+
+def test_claims_are_shown_with_verdict_and_place(tiny, typed):
+    (tiny / "data").mkdir()
+    settle("prop-1", "a", "b", {}, HOLDS, "data")
+    settle("thm-2", "a", "b", {}, NOT_REPRODUCED, "data")
+    assert [re.split(r" {2,}", row) for row in typed("claims").splitlines()] == [
+        ["prop-1", "holds", "Section 3.1, Proposition 1"],
+        ["thm-2", "not reproduced", "Section 3.2, Theorem 2"],
+    ]
+
+
+@pytest.mark.usefixtures("tiny")
+def test_where_there_is_no_ledger_that_is_said_and_where_to_look(refused):
+    said = refused("claims", code=3)
+    assert "there is no data/claims.json; run this in the repository" in said
+    assert "--data" in said

@@ -1,0 +1,268 @@
+"""`heavybandit run`: the numbers it prints, the figure it draws, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import t as student
+
+import heavybandit as hb
+from heavybandit.own.templates.noise import MyNoise
+from heavybandit.own.templates.policy import MyPolicy
+from heavybandit.own.templates.world import MyWorld
+
+WORLD = hb.section6()
+
+
+def regrets(policy, seeds, horizon=300, **settings):
+    """What a policy's runs on Section 6 come to, made by hand."""
+    shape = {"horizon": horizon, "n_arms": 20, "dim": 10}
+    return np.array(
+        [hb.simulate(policy(**shape, **settings, seed=s), WORLD, s).regret for s in seeds]
+    )
+
+
+def test_the_last_row_of_a_run_is_its_regret_and_uniform_plays(typed):
+    out = typed("run SupBTC --horizon 300 --seed 3 --set width_scale=0.05 --set v=2").splitlines()
+    assert "SupBTC" in out[0]
+    assert "section6/student-t" in out[0]
+    (mine,), (control,) = (
+        regrets(hb.SupBTC, (3,), v=2.0, width_scale=0.05),
+        regrets(hb.Uniform, (3,)),
+    )
+    assert out[-1].split() == ["300", f"{mine:.2f}", f"{mine / 300:.4f}", f"{control:.2f}"]
+
+
+def test_a_run_over_several_seeds_shows_their_mean_and_range(typed):
+    out = typed("run Uniform --horizon 3e2 --seed 4 --seeds 3").splitlines()
+    each = regrets(hb.Uniform, (4, 5, 6))
+    assert "3 seeds" in out[0]
+    plays, mean, _, low, high, _ = out[-1].split()
+    assert plays == "300"  # a horizon may be written as a power of ten
+    assert [mean, low, high] == [f"{x:.2f}" for x in (each.mean(), each.min(), each.max())]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "world", "v"),
+    [
+        ("--noise pareto", hb.section6("pareto"), 2.0),
+        ("--noise Gaussian:scale=2", hb.section6(hb.noise.Gaussian(2.0)), 5.0),
+        ("--noise Gaussian", hb.section6(hb.noise.Gaussian()), 2.0),
+        (
+            "--world symmetric --world-set n_arms=4 --world-set dim=3",
+            hb.symmetric(n_arms=4, dim=3),
+            4.0,
+        ),
+        ("--world lower_bound", hb.lower_bound(300, 9, 4, 1.0), 2.0),
+    ],
+)
+def test_a_run_takes_place_in_the_world_asked_for_with_a_bound_that_fits_it(
+    arguments, world, v, typed
+):
+    out = typed(f"run SupBTC --horizon 300 --set width_scale=0.02 {arguments}")
+    policy = hb.SupBTC(300, world.n_arms, world.dim, v=v, width_scale=0.02)
+    assert out.splitlines()[-1].split()[1] == f"{hb.simulate(policy, world).regret:.2f}"
+
+
+# Side by side.
+
+
+@pytest.mark.usefixtures("folder")
+def test_policies_beside_each_other_have_the_regrets_they_have_alone(typed, rows):
+    beside = "LinUCB,SupBMM:width_scale=0.1,v=3,mine.py:MyPolicy:clip=1"
+    table = rows(typed(f"run mine.py:MyPolicy --beside {beside} --horizon 900"))
+    alone = {
+        "MyPolicy": MyPolicy(900, 20, 10),
+        "LinUCB": hb.LinUCB(900, 20, 10),
+        "SupBMM:width_scale=0.1,v=3": hb.SupBMM(900, 20, 10, width_scale=0.1, v=3.0),
+        "MyPolicy:clip=1": MyPolicy(900, 20, 10, clip=1),
+        "Uniform": hb.Uniform(900, 20, 10),
+    }
+    runs = {name: hb.simulate(policy, WORLD, seed=0) for name, policy in alone.items()}
+    assert list(table) == list(runs)
+    for name, run in runs.items():
+        made = int(run.plays[-1])
+        assert table[name][:3] == [str(made), f"{run.regret:.2f}", f"{run.regret / made:.4f}"]
+    assert int(table["SupBMM:width_scale=0.1,v=3"][0]) < 900  # several plays a round
+    gap = runs["LinUCB"].regret / 900 - runs["MyPolicy"].regret / 900
+    assert table["LinUCB"][3:] == [f"{gap:+.4f}"]
+    assert table["MyPolicy"][3:] == []
+
+
+def test_differences_are_paired_by_seed_with_students_interval(typed, rows):
+    out = typed("run LinUCB --beside GreedyRidge --horizon 400 --seed 5 --seeds 3")
+    seeds = (5, 6, 7)
+    gaps = (regrets(hb.GreedyRidge, seeds, 400) - regrets(hb.LinUCB, seeds, 400)) / 400
+    low, high = student.interval(0.95, 2, gaps.mean(), gaps.std(ddof=1) / np.sqrt(3))
+    assert rows(out)["GreedyRidge"][3:] == [
+        f"{gaps.mean():+.4f}",
+        "±",
+        f"{(high - low) / 2:.4f}",
+    ]
+    assert "mean of 3 seeds" in out
+    assert "more per play than LinUCB, 95 % interval" in out
+    assert "one seed says little" not in out
+
+
+def test_one_seed_gives_no_interval_and_says_how_to_get_one(typed, rows):
+    out = typed("run LinUCB --beside Uniform --horizon 200")
+    assert "±" not in out
+    assert "--seeds 10" in out
+    assert list(rows(out)) == ["LinUCB", "Uniform"]  # and no second control
+
+
+# Noises and worlds of one's own.
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_noise_of_ones_own_is_that_of_every_policy(typed, rows):
+    noise, scale = "noisy.py:MyNoise:size=9,chance=0.01", "SupBTC:width_scale=0.01"
+    out = typed(f"run LinUCB --beside {scale} --noise {noise} --horizon 300")
+    world = hb.section6(MyNoise(size=9, chance=0.01))  # type: ignore[arg-type]
+    linucb = hb.simulate(hb.LinUCB(300, 20, 10), world).regret
+    raw = max(MyNoise(9, 0.01).moment_about(2, a) for a in (-1, 1))
+    supbtc = hb.simulate(hb.SupBTC(300, 20, 10, v=raw, width_scale=0.01), world).regret
+    assert rows(out)["LinUCB"][1] == f"{linucb:.2f}"
+    assert rows(out)[scale][1] == f"{supbtc:.2f}"
+    assert "section6/MyNoise(size=9, chance=0.01)" in out
+    assert f"{scale} {raw:.4g} (exact)" in out
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("noise", "law"),
+    [
+        ("", hb.noise.StudentT(3.0)),
+        ("--noise Gaussian:scale=2", hb.noise.Gaussian(2.0)),
+        ("--noise noisy.py:MyNoise", MyNoise()),
+    ],
+)
+def test_a_world_of_ones_own_gets_the_noise_that_is_named(noise, law, typed, rows):
+    scaled, world = "SupBTC:width_scale=0.01", "around.py:MyWorld:n_arms=7 --world-set dim=3"
+    out = typed(f"run LinUCB --beside {scaled} --world {world} --horizon 300 {noise}")
+    here = MyWorld(law, n_arms=7, dim=3)  # whose noise may be one that only draws
+    assert rows(out)["LinUCB"][1] == f"{hb.simulate(hb.LinUCB(300, 7, 3), here).regret:.2f}"
+    raw = max(law.moment_about(2.0, a) for a in (-1.0, 1.0))
+    supbtc = hb.SupBTC(300, 7, 3, v=raw, width_scale=0.01)
+    assert rows(out)[scaled][1] == f"{hb.simulate(supbtc, here).regret:.2f}"
+    assert f"MyWorld/{hb.noise.as_noise(law).name}: " in out
+
+
+def test_a_world_with_a_noise_and_a_horizon_of_its_own(folder, sources, typed, refused):
+    source = sources["world"].replace("self, noise,", "self, horizon,")
+    source = source.replace("= noise, n", "= Hiss(), n") + (
+        "\n\nclass Hiss:\n    def draw(self, rng, n):\n        return rng.standard_normal(n)\n"
+    )
+    (folder / "around.py").write_text(source)
+    run = "run LinUCB --world around.py:MyWorld"
+    assert "LinUCB in MyWorld/Hiss" in typed(f"{run} --horizon 50")
+    said = refused(f"{run} --noise pareto")
+    assert "--noise needs a world with an argument noise; around.py:MyWorld has none" in said
+
+
+def test_a_noise_without_moments_does_for_policies_that_need_no_bound(
+    folder, sources, typed, refused
+):
+    (folder / "noisy.py").write_text(sources["noise"].replace("def moment_about", "def unused"))
+    rest = "--noise noisy.py:MyNoise --horizon 200"
+    typed(f"run LinUCB --beside SupBTC:v=4 {rest}")
+    said = refused(f"run LinUCB --beside SupBTC {rest}")
+    assert "SupBTC needs v" in said
+    assert "MyNoise has no moment_about" in said
+
+
+def test_a_moment_that_is_infinite_is_said_to_be_with_the_way_out(typed, refused):
+    line = "run LinUCB --horizon 200 --noise SymmetricPareto:shape=1.5 --beside SupBTC"
+    said = refused(line)
+    assert "SupBTC needs a bound on the moment of order 1+eps = 2, which is infinite" in said
+    assert "smaller eps" in said
+    typed(f"{line}:eps=0.4")
+
+
+# Figures.
+
+
+@pytest.mark.parametrize(("suffix", "begins"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
+def test_a_plot_is_written_with_the_same_bytes_twice(folder, suffix, begins, typed):
+    files = [folder / f"{name}.{suffix}" for name in ("first", "second")]
+    for file in files:
+        out = typed(f"run Uniform --horizon 300 --seeds 2 --plot {file}")
+        assert f"drawn in {file}" in out
+    first, second = (file.read_bytes() for file in files)
+    assert first.startswith(begins)
+    assert first == second
+
+
+@pytest.mark.usefixtures("folder")
+def test_one_figure_has_all_policies_against_plays(monkeypatch, typed):
+    drawn: list[Any] = []
+    monkeypatch.setattr(
+        "heavybandit.replication.plotting.save", lambda figure, _: drawn.append(figure)
+    )
+    beside = "--beside SupBMM:width_scale=0.1,mine.py:MyPolicy --plot all.png"
+    typed(f"run SupBMM {beside} --horizon 700 --seeds 2")
+    (axes,) = drawn[0].axes
+    assert {text.get_text() for text in axes.texts} == {
+        "SupBMM",
+        "SupBMM:width_scale=0.1",
+        "MyPolicy",
+        "Uniform",
+    }
+    styles = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in axes.lines}
+    assert len(styles) == 4
+    ends = [line.get_xdata()[-1] for line in axes.lines]
+    assert ends[0] == ends[1] < 700 == ends[2] == ends[3]
+
+
+# What is refused: one sentence, exit code 2, and nothing written.
+
+REFUSED = {
+    "Nobody": ["there is no policy 'Nobody'", "SupBTC"],
+    "Uniform --world mars": ["'mars'", "section6", "one of your own is named path/to/file.py"],
+    "Uniform --noise loud": ["'loud'", "student-t"],
+    "Uniform --noise Loud:a=1": ["'Loud'", "SymmetricPareto"],
+    "Uniform --noise Gaussian:size=1": ["'size'"],
+    "Uniform --noise Gaussian:scale": ["NAME=VALUE", "'scale'"],
+    "Uniform --noise Pareto:shape=0.5": ["shape", "0.5"],
+    "Uniform --world lower_bound --noise pareto": ["--noise", "lower_bound"],
+    "SupBTC --set v": ["--set", "NAME=VALUE", "'v'"],
+    "SupBTC --world-set =3": ["--world-set", "NAME=VALUE", "'=3'"],
+    "SupBTC --set vv=1": ["SupBTC", "'vv'", "width_scale"],
+    "Uniform --set v=1": ["Uniform", "'v'", "none"],
+    "Uniform --world-set arms=3": ["'arms'"],
+    "SupBTC --set eps=1.5": ["eps", "(0, 1]", "1.5"],
+    "SupBTC --set v=-1": ["v ", "-1"],
+    "SupBTC --set explore=best": ["explore", "'best'", "widest"],
+    "SupBTC --noise Gaussian --set v=printed": ["printed", "section6/gaussian"],
+    "SupBMM --horizon 5": ["horizon", "5"],
+    "SupBTC --horizon 1e30": ["horizon must be at most 2**53"],
+    "Uniform --seeds 0": ["--seeds", "0"],
+    "Uniform --seed -1": ["seed", "-1"],
+    "Uniform --plot regret.doc": ["regret.doc", ".png"],
+    "Uniform --horizon 300 --plot nowhere/regret.png": ["'nowhere'"],
+    "LinUCB --beside CRT,LinUCB": ["LinUCB is given twice"],
+    "LinUCB --beside Nobody": ["there is no policy 'Nobody'"],
+    "LinUCB --beside CRT,,LinUCB": ["--beside must be POLICY,POLICY"],
+    "LinUCB --beside CRT:wide=3": ["CRT has no parameter 'wide'"],
+    "LinUCB --beside CRT:": ["--beside must be NAME=VALUE"],
+    "LinUCB --set horizon=5": ["horizon is the same for all policies"],
+    "nowhere.py:Mine": ["nowhere.py", "Mine"],
+    "mine.py:MyPolicy:clap=1": ["no parameter 'clap'; it has clip, ridge"],
+    "mine.py:np": ["mine.py has no class 'np'"],
+    "LinUCB --beside mine.py": ["name the class too: mine.py:ClassName"],
+    "LinUCB --noise noisy.py": ["name the class too"],
+    "LinUCB --noise noisy.py:His": ["noisy.py has no class 'His'"],
+    "LinUCB --noise noisy.py:MyNoise:a=1": ["it has chance, size"],
+    "LinUCB --noise gone.py:MyNoise": ["there is no file 'gone.py'"],
+    "LinUCB --world around.py:MyWorld:arms=2": ["it has dim, n_arms"],
+}
+
+
+@pytest.mark.parametrize(("arguments", "words"), REFUSED.items(), ids=REFUSED)
+def test_a_run_that_cannot_be_done_is_refused_in_one_sentence(folder, arguments, words, refused):
+    said = refused(f"run {arguments}")
+    for word in words:
+        assert word in said
+    assert {p.name for p in folder.glob("*.*")} == {"mine.py", "noisy.py", "around.py"}

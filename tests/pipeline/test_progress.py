@@ -1,0 +1,125 @@
+"""Progress counts plays, in lines of a log or in a bar on a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heavybandit.pipeline import progress
+from heavybandit.pipeline.progress import Progress
+
+
+class Clock:
+    """A clock that goes when it is told to."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def monotonic(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    made = Clock()
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=made.monotonic))
+    return made
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_lines_in_a_log_have_percent_rate_and_time_left(clock):
+    log = io.StringIO()
+    with Progress("tiny", 1000, stream=log) as bar:
+        clock.now += 20
+        bar.under_way(250)
+        clock.now += 5
+        bar.under_way(300)  # too soon for another line
+        clock.now += 15
+        bar.advance(500)
+        bar.under_way(0)
+        clock.now += 10
+        bar.advance(500)
+    # 250 plays in 20 s are 12.5 a second, so 750 take 60 s.
+    lines = log.getvalue().splitlines()
+    assert lines[0] == "tiny: 25% of 1e+03 plays, 12.5 plays/s, 20 s so far, 60 s left"
+    assert lines[-1] == "tiny: 100% of 1e+03 plays, 20 plays/s, 50 s so far, 0 s left"
+    assert 3 <= len(lines) <= 4
+    assert "\r" not in log.getvalue()
+
+
+def test_nothing_made_yet_has_no_time_left_and_no_error(clock):
+    log = io.StringIO()
+    with Progress("tiny", 1000, stream=log) as bar:
+        clock.now += 20
+        bar.under_way(0)
+        assert "0% of" in log.getvalue()
+        assert "time left unknown" in log.getvalue()
+
+
+def test_a_terminal_gets_a_bar_that_counts_plays():
+    terminal = Terminal()
+    with Progress("tiny", 2000, stream=terminal) as bar:
+        bar.under_way(500)
+        bar.advance(2000)
+    shown = terminal.getvalue()
+    assert "\r" in shown
+    assert "tiny: 100%" in shown
+    assert "play/s" in shown
+    assert "2.00k/2.00k" in shown
+
+
+@pytest.mark.parametrize(("total", "show"), [(0, True), (1000, False)])
+def test_nothing_is_shown_when_there_is_nothing_to_do_or_quiet_is_asked_for(total, show):
+    for stream in (io.StringIO(), Terminal()):
+        with Progress("tiny", total, show=show, stream=stream) as bar:
+            bar.advance(total)
+        assert stream.getvalue() == ""
+
+
+@contextlib.contextmanager
+def line_after_line():
+    """Every step is worth a line."""
+    usual = progress.SECONDS_BETWEEN_LINES
+    progress.SECONDS_BETWEEN_LINES = 0.0
+    try:
+        yield
+    finally:
+        progress.SECONDS_BETWEEN_LINES = usual
+
+
+# A group of 100 plays is reported bit by bit, then counted as finished; workers overlap, and one
+# that died starts its group again.
+steps = st.lists(
+    st.tuples(st.just("under_way"), st.integers(0, 300)) | st.just(("advance", 100)), max_size=15
+)
+
+
+@given(steps)
+def test_progress_never_exceeds_the_total_and_never_visibly_goes_back(steps):
+    log, terminal = io.StringIO(), Terminal()
+    shown = [0]
+    with (
+        line_after_line(),
+        Progress("log", 500, stream=log) as lines,
+        Progress("terminal", 500, stream=terminal) as bar,
+    ):
+        for step, plays in steps:
+            for each in (lines, bar):
+                getattr(each, step)(plays)
+                assert each.made <= 500
+            shown.append(bar.bar.n)
+    assert shown == sorted(shown)
+    assert shown[-1] <= 500
+    percents = [int(p) for p in re.findall(r"(\d+)%", log.getvalue())]
+    assert percents == sorted(percents)
+    assert max(percents) <= 100

@@ -176,8 +176,8 @@ def test_claims_that_cannot_be_read_are_told_in_one_sentence(tiny, claims, refus
 
 def test_claims_are_shown_with_verdict_and_place(tiny, typed):
     (tiny / "data").mkdir()
-    settle("prop-1", "a", "b", {}, HOLDS, "data")
-    settle("thm-2", "a", "b", {}, NOT_REPRODUCED, "data")
+    settle("prop-1", "a", {}, HOLDS, ".")
+    settle("thm-2", "a", {}, NOT_REPRODUCED, ".")
     assert [re.split(r" {2,}", row) for row in typed("claims").splitlines()] == [
         ["prop-1", "holds", "Section 3.1, Proposition 1"],
         ["thm-2", "not reproduced", "Section 3.2, Theorem 2"],

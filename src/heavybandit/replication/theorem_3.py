@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import rel_entr
 
-from ..engine.state import Ints
 from ..pipeline.recipes import Recipe, recipe
 from ..pipeline.spec import Experiment
 from ..policy import Floats
 from .ingredients import CONTROL_POLICIES, PAPER_POLICIES
+from .regrets import Ints
 
 
 def _lower_bound_worlds(eps: float) -> tuple[Recipe, ...]:

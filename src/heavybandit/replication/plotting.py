@@ -119,7 +119,7 @@ def rows(
     colour, marker = PALETTE[which], MARKERS[which]
     if spans is not None:
         axes.hlines(places, *_steady(np.transpose(spans)), color=colour, linewidth=2.5, alpha=0.45)
-    dots = {"color": colour, "markersize": 4.5, "linestyle": "none", "label": label}
+    dots: dict[str, Any] = {"color": colour, "markersize": 4.5, "linestyle": "none", "label": label}
     axes.plot(_steady(values), places, marker, **dots)
     axes.set_yticks(np.arange(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
@@ -127,7 +127,7 @@ def rows(
 
 
 def _steady(values: Any) -> Any:
-    """Ten digits: the last of sixteen depend on the processor's BLAS, and would show in the file."""
+    """Ten digits: those after them may depend on the processor, and would show in the file."""
     return np.vectorize(lambda x: float(f"{x:.10g}"))(values)
 
 

@@ -1,0 +1,240 @@
+"""What a simulation takes for a policy, a world or a noise, and what it refuses."""
+
+import math
+
+import numpy as np
+import pytest
+
+import heavybandit as hb
+from heavybandit.noise import Gaussian
+from small_worlds import Scripted, Silence, TwoArms, simple
+
+# A policy, a world and a noise of one's own.
+
+
+class EpsilonGreedy:
+    """A policy of one's own: ridge, and now and then any arm."""
+
+    plays = 1
+
+    def __init__(self, rounds, dim, seed=0):
+        self.rounds, self.rng = rounds, np.random.default_rng(seed)
+        self.A, self.b = np.eye(dim), np.zeros(dim)
+
+    def select(self, contexts):
+        arm = int(np.argmax(contexts @ np.linalg.solve(self.A, self.b)))
+        if self.rng.random() < 0.05:
+            arm = int(self.rng.integers(len(contexts)))
+        self.x = contexts[arm]
+        return arm
+
+    def update(self, payoffs):
+        self.A += np.outer(self.x, self.x)
+        self.b += payoffs[0] * self.x
+
+
+def test_a_policy_of_ones_own_learns_in_the_same_world():
+    world = hb.misaligned(Gaussian(0.1), n_arms=6, dim=4)
+    mine, uniform = hb.simulate_all([EpsilonGreedy(500, 4), hb.Uniform(500, 6, 4)], world)
+    assert mine.regret < 0.25 * uniform.regret
+    assert mine.diagnostics == {}
+    assert mine.policy == "EpsilonGreedy"
+
+
+@pytest.mark.parametrize("name", ["SupBTC", "FlatBTC", "TOFU"])
+def test_all_sorts_of_policies_play_in_a_world_of_ones_own(name):
+    fast, literal = (
+        getattr(module, name)(200, 2, 1, v=1.0, width_scale=0.05) for module in (hb, hb.paper)
+    )
+    a, b = hb.simulate_all([fast, literal], TwoArms(Gaussian(0.1)), keep_arms=True)
+    np.testing.assert_array_equal(a.arms, b.arms)
+    assert a.regret == b.regret
+    assert a.regret < 0.5 * 200 * 0.25  # half of what uniform play would cost
+
+
+class Doubled(Gaussian):
+    """Not mean + draw: a compiled policy must meet these payoffs too."""
+
+    def payoffs(self, mean, draws):
+        return 2 * mean + draws
+
+
+def test_a_noise_with_payoffs_of_its_own_reaches_compiled_policies():
+    world = hb.section6(Doubled(0.1), n_arms=6, dim=4)
+    fast = hb.simulate(hb.LinUCB(200, 6, 4), world, keep_arms=True)
+    literal = hb.simulate(hb.paper.SupBTC(200, 6, 4, v=1.0, width_scale=0.02), world)
+    twin = hb.simulate(hb.SupBTC(200, 6, 4, v=1.0, width_scale=0.02), world)
+    plain = hb.simulate(hb.LinUCB(200, 6, 4), hb.section6(Gaussian(0.1), n_arms=6, dim=4))
+    assert twin.regret == literal.regret
+    assert fast.regret != plain.regret
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.asfortranarray, np.ndarray.tolist])
+def test_contexts_of_other_types_are_as_good(kind):
+    other = spoilt(contexts=lambda *args: kind(TwoArms.contexts(*args)))
+    wanted = hb.simulate(Scripted([1] * 6), TwoArms())
+    run = hb.simulate(Scripted([1] * 6), other)
+    np.testing.assert_allclose(run.curve, wanted.curve, rtol=1e-6)
+
+
+@pytest.mark.parametrize("answer", [np.int64(1), np.uint8(1), np.array(1)])
+def test_any_kind_of_whole_number_is_an_arm(answer):
+    assert hb.simulate(Scripted([answer]), TwoArms(), keep_arms=True).arms.tolist() == [1]
+
+
+def test_a_block_longer_than_the_run_costs_no_memory():
+    run = hb.simulate(Scripted([1] * 3), TwoArms(), block=10**13)
+    assert run.regret == pytest.approx(1.4)
+
+
+# What is refused.
+
+
+def spoilt(noise=None, **members):
+    """Two arms, with members that are not as they should be."""
+    return type("Spoilt", (TwoArms,), {"name": "spoilt", **members})(noise)
+
+
+def nine_rounds(kind):
+    """A policy of nine rounds for TwoArms."""
+    if kind == "plain":
+        return Scripted([0] * 9)
+    if kind == "uniform":
+        return hb.Uniform(9, 2, 1)
+    return (hb.paper if kind == "literal" else hb).CRT(9, 2, 1, v=1.0)
+
+
+by_kind = pytest.mark.parametrize("kind", ["literal", "compiled", "uniform", "plain"])
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        *(("seed", -1), ("seed", 0.5), ("block", 0), ("block", 1.5)),
+        *(("checkpoints", x) for x in (0, -1, True, [], [0], [[1, 2]], 2.5)),
+        *(("checkpoints", x) for x in ("many", [math.nan], [2.5])),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(argument, value):
+    with pytest.raises((ValueError, TypeError), match=argument):
+        hb.simulate(Scripted([0] * 5), TwoArms(), **{argument: value})
+
+
+@pytest.mark.parametrize("answer", [-1, 2, 1.5, None, "0", math.nan, [0], 1 << 70])
+@pytest.mark.parametrize("block", [None, 2])
+def test_an_answer_that_is_no_arm_is_refused_with_policy_round_and_answer(answer, block):
+    with pytest.raises(ValueError, match="select of Scripted") as caught:
+        hb.simulate(Scripted([0, 1, 0, answer, 0]), TwoArms(), block=block)
+    assert "round 4" in str(caught.value)
+    assert f"returned {answer!r}" in str(caught.value)
+
+
+def test_a_policy_cannot_change_the_contexts_it_is_shown():
+    class Vandal(Scripted):
+        def select(self, contexts):
+            contexts[:] = 0.0
+            return 0
+
+    with pytest.raises(ValueError, match="read-only"):
+        hb.simulate(Vandal([0] * 3), TwoArms())
+
+
+def test_a_policy_that_has_played_is_refused():
+    policy = hb.Uniform(50, 6, 4)
+    hb.simulate(policy, simple())
+    with pytest.raises(ValueError, match="policy must be fresh: this Uniform has played 50 rounds"):
+        hb.simulate(policy, simple())
+    literal = hb.paper.CRT(50, 6, 4, v=1.0)
+    literal.select(np.zeros((6, 4)))
+    literal.update(0.0)
+    with pytest.raises(ValueError, match="policy must be fresh: this CRT has played 1 rounds"):
+        hb.simulate(literal, simple())
+    with pytest.raises(ValueError, match="the same policy is given twice"):
+        hb.simulate_all([twice := hb.Uniform(50, 6, 4), twice], simple())
+
+
+@pytest.mark.parametrize(("n_arms", "dim", "named"), [(5, 4, "n_arms=5"), (6, 3, "dim=3")])
+@pytest.mark.parametrize("module", [hb, hb.paper])
+def test_a_policy_for_another_world_is_refused(module, n_arms, dim, named):
+    with pytest.raises(ValueError, match=f"policy was built with {named}"):
+        hb.simulate(module.SupBTC(50, n_arms, dim, v=1.0), simple())
+
+
+@pytest.mark.parametrize("missing", ["plays", "rounds", "select", "update"])
+def test_what_is_no_policy_is_refused_by_what_it_lacks(missing):
+    members = {"plays": 1, "rounds": 3, "select": lambda *_: 0, "update": lambda *_: None}
+    del members[missing]
+    with pytest.raises(TypeError, match=f"policy must have {missing}; Half has not"):
+        hb.simulate(type("Half", (), members)(), TwoArms())
+
+
+@pytest.mark.parametrize(
+    ("member", "value"), [("plays", 0), ("plays", 1.5), ("rounds", 0), ("rounds", None)]
+)
+def test_a_policy_without_plays_or_rounds_is_refused(member, value):
+    policy = Scripted([0, 0])
+    setattr(policy, member, value)
+    with pytest.raises((ValueError, TypeError), match=f"{member} of Scripted"):
+        hb.simulate(policy, TwoArms())
+
+
+@pytest.mark.parametrize("kind", ["plain", "uniform"])
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda X: X * np.nan, "finite and no longer than 1; those of round 1 "),
+        (lambda X: X * np.inf, "finite and no longer than 1; those of round 1 "),
+        (lambda X: X * 1.001, "finite and no longer than 1; those of round 1 "),
+        (lambda X: X[:, :1], "shape"),
+        (lambda X: X[:, :, 0], "shape"),
+        (lambda X: X[:-1], "shape"),
+    ],
+)
+def test_bad_contexts_of_a_world_are_refused_with_its_name(kind, spoil, said):
+    world = spoilt(contexts=lambda *args: spoil(TwoArms.contexts(*args)))
+    with pytest.raises(ValueError, match="contexts of world spoilt") as caught:
+        hb.simulate(nine_rounds(kind), world)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("block", [None, 1, 3])
+def test_the_round_of_a_bad_context_is_named_also_in_a_later_block(block):
+    def late(self, rng, first, n, plays):
+        X = TwoArms.contexts(self, rng, first, n, plays)
+        X[np.arange(first, first + n) == 7, 1] = 1.1
+        return X
+
+    with pytest.raises(ValueError, match="those of round 8 are not"):
+        hb.simulate(nine_rounds("plain"), spoilt(contexts=late), block=block)
+
+
+@pytest.mark.parametrize("theta", [[], [0.8, 0.0], [[0.8]], [math.nan], [math.inf], 0.8])
+@pytest.mark.parametrize("kind", ["plain", "uniform"])
+def test_a_theta_of_the_wrong_shape_or_not_finite_is_refused(theta, kind):
+    with pytest.raises((ValueError, TypeError), match="theta"):
+        hb.simulate(nine_rounds(kind), spoilt(theta_star=lambda *_: np.array(theta)))
+
+
+@by_kind
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_a_noise_that_is_not_finite_is_refused(kind, bad):
+    policy = nine_rounds(kind)
+    with pytest.raises(ValueError, match="payoffs must be finite"):
+        hb.simulate(policy, TwoArms(Silence(spoiled_by=bad, spoils=4)))
+    if kind != "plain":
+        assert policy.round == 5
+
+
+@by_kind
+def test_a_noise_with_too_few_draws_is_refused(kind):
+    class Short(Silence):
+        def draw(self, rng, n):
+            return np.zeros(n - 1)
+
+    with pytest.raises(ValueError, match="draw of the noise must give 9 numbers"):
+        hb.simulate(nine_rounds(kind), TwoArms(Short()))
+
+
+def test_means_that_are_no_probabilities_are_refused_by_the_two_point_noise():
+    with pytest.raises(ValueError, match="mean is"):
+        hb.simulate(Scripted([0] * 3), TwoArms(hb.noise.TwoPointPayoff(2.0)))

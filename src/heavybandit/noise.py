@@ -17,8 +17,8 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy  # which imports scipy.special, and slowly, when a moment is first asked for
 from numpy.typing import NDArray
-from scipy.special import beta, hyp1f1, hyp2f1
 
 from . import checks
 
@@ -113,7 +113,7 @@ class Gaussian(Additive):
     def moment_about(self, q: float, a: float) -> float:
         """σ^q 2^{q/2} Γ((q+1)/2)/√π · 1F1(−q/2; 1/2; −a²/(2σ²))"""
         at_zero = self.scale**q * 2 ** (q / 2) * math.gamma((q + 1) / 2) / math.sqrt(math.pi)
-        return float(at_zero * hyp1f1(-q / 2, 0.5, -((a / self.scale) ** 2) / 2))
+        return float(at_zero * scipy.special.hyp1f1(-q / 2, 0.5, -((a / self.scale) ** 2) / 2))
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,9 @@ class StudentT(Additive):
         z = (a / self.scale) ** 2 / nu
         gammas = math.gamma((q + 1) / 2) * math.gamma((nu - q) / 2) / math.gamma(nu / 2)
         at_zero = self.scale**q * nu ** (q / 2) * gammas / math.sqrt(math.pi)
-        shift = (1 + z) ** (q / 2) * hyp2f1(-q / 2, (1 + q - nu) / 2, 0.5, z / (1 + z))
+        shift = (1 + z) ** (q / 2) * scipy.special.hyp2f1(
+            -q / 2, (1 + q - nu) / 2, 0.5, z / (1 + z)
+        )
         return float(at_zero * shift)
 
 
@@ -165,12 +167,13 @@ def pareto_moment_about(q: float, a: float, s: float, x_m: float) -> float:
     """
     if q >= s:
         return math.inf
+    hyp2f1 = scipy.special.hyp2f1
     if a < 0:
         return float(s / (s - q) * (x_m - a) ** q * hyp2f1(-q, 1, s - q + 1, a / (a - x_m)))
     if a <= x_m:
         return float(s / (s - q) * x_m**q * hyp2f1(-q, s - q, s - q + 1, a / x_m))
     z = (a - x_m) / a
-    above = (x_m / a) ** s * beta(s - q, q + 1)
+    above = (x_m / a) ** s * scipy.special.beta(s - q, q + 1)
     below = z ** (q + 1) / (q + 1) * hyp2f1(1, q + 1 - s, q + 2, z)
     return float(s * a**q * (above + below))
 

@@ -23,8 +23,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import xlogy
 
 from . import checks
 from .checks import checked
@@ -183,7 +183,7 @@ def lemma3(dim: int, n: Number) -> Number:
 
     5 √(d n ln n)
     """
-    return 5 * np.sqrt(dim * xlogy(n, n))  # n ln n is 0 at n = 0
+    return 5 * np.sqrt(dim * scipy.special.xlogy(n, n))  # n ln n is 0 at n = 0
 
 
 @checked()

@@ -208,14 +208,13 @@ def do_list(_: argparse.Namespace) -> int:
     from ..engine import POLICIES
     from ..noise import SECTION6
     from ..pipeline.recipes import NOISES, WORLDS
-    from ..pipeline.spec import plays_of
     from ..replication.catalogue import EXPERIMENTS
 
     print("experiments")
     width = max(map(len, EXPERIMENTS))
     for e in EXPERIMENTS.values():
-        runs = e.runs()
-        print(f"  {e.name:<{width}} {e.what} ({len(runs)} runs, {plays_of(runs):.3g} plays)")
+        runs, plays = e.size()
+        print(f"  {e.name:<{width}} {e.what} ({runs} runs, {plays:.3g} plays)")
     for kind, names in (("policies", POLICIES), ("worlds", WORLDS)):
         print(f"{kind}\n  {', '.join(names)}")
     print(f"noises\n  {', '.join([*SECTION6, *NOISES])}")

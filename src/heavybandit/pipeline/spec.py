@@ -250,6 +250,10 @@ class Plan(ABC):
         """All runs, in order."""
         return [spec for group in self.groups() for spec in group]
 
+    def size(self) -> tuple[int, int]:
+        """How many runs there are, and how many plays they take at the most."""
+        return len(self.runs()), plays_of(self.runs())
+
     def has_curve(self, spec: Spec) -> bool:
         """Whether the table of curves has lines of this run."""
         return spec.seed - self.first_seed < self.curve_seeds
@@ -300,6 +304,11 @@ class Experiment(Plan):
                         RunSpec(world, policy, horizon, seed, self.checkpoints, self.audit)
                         for policy in policies
                     ]
+
+    def size(self) -> tuple[int, int]:
+        """The same without building the runs, whose bounds take scipy's help."""
+        each = len(self.worlds) * len(self.policies) * self.seeds
+        return each * len(self.horizons), each * sum(self.horizons)
 
 
 @dataclass(frozen=True)

@@ -118,17 +118,11 @@ def rows(
     places = np.arange(len(names)) + lower
     colour, marker = PALETTE[which], MARKERS[which]
     if spans is not None:
-        axes.hlines(places, *_steady(np.transpose(spans)), color=colour, linewidth=2.5, alpha=0.45)
-    dots: dict[str, Any] = {"color": colour, "markersize": 4.5, "linestyle": "none", "label": label}
-    axes.plot(_steady(values), places, marker, **dots)
+        axes.hlines(places, *np.transpose(spans), color=colour, linewidth=2.5, alpha=0.45)
+    axes.plot(values, places, marker, color=colour, markersize=4.5, linestyle="none", label=label)
     axes.set_yticks(np.arange(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(axis="x", linewidth=0.4, alpha=0.5)
-
-
-def _steady(values: Any) -> Any:
-    """Ten digits: those after them may depend on the processor, and would show in the file."""
-    return np.vectorize(lambda x: float(f"{x:.10g}"))(values)
 
 
 def style(which: int) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import singledispatch
 
 import numpy as np
-from scipy.special import gamma, stdtr
+import scipy
 
 from ..noise import Extremal, Lottery, Noise, Pareto, StudentT, SymmetricPareto, TwoPointPayoff
 from ..pipeline.recipes import recipe
@@ -62,7 +62,7 @@ def _(noise: StudentT, mean: Floats, limit: Floats) -> tuple[Floats, Floats]:
 
     the last because (1+x²/ν)f(x) is a density of ν−2 degrees of freedom but for its scale.
     """
-    nu, scale = noise.df, noise.scale
+    nu, scale, gamma, stdtr = noise.df, noise.scale, scipy.special.gamma, scipy.special.stdtr
     if not nu > 2:
         raise ValueError(f"df is {nu}, but must be above 2 for the closed form")
 

@@ -109,7 +109,7 @@ def habits(policy: Compiled, world: World, seed: int = 0) -> Habits:
         n = min(BLOCK, policy.rounds - first)
         X = np.ascontiguousarray(offers.contexts(world, contexts, first, n, plays))
         arms = run.arms[first : first + n]
-        means, played = X @ theta, np.arange(n)
+        means, played = estimates(X, theta), np.arange(n)
         chosen = means[played, arms]
         by_mean += np.bincount((means > chosen[:, None]).sum(axis=1), minlength=K)
         scratch = np.empty(d), np.empty((d, K)), np.empty(K)
@@ -117,22 +117,28 @@ def habits(policy: Compiled, world: World, seed: int = 0) -> Habits:
         by_width += np.bincount(ranks[:n], minlength=K)
         draws = offers.draw(world.noise, noise, n * plays)
         paid = world.noise.payoffs(np.repeat(chosen, plays), draws)
-        b += paid.reshape(n, plays).mean(axis=1) @ X[played, arms]
+        b += np.einsum("t,td->d", paid.reshape(n, plays).mean(axis=1), X[played, arms])
     X = offers.contexts(world, contexts, policy.rounds, TRIALS, plays)
-    return Habits(run, by_mean, by_width, *_at_the_end(policy, X, theta, A_inv, A_inv @ b))
+    ridge = np.einsum("de,e->d", A_inv, b)
+    return Habits(run, by_mean, by_width, *_at_the_end(policy, X, theta, A_inv, ridge))
+
+
+def estimates(X: Floats, theta: Floats) -> Floats:
+    """xᵀθ of all contexts; by einsum, whose last bits are the same on every processor."""
+    return np.asarray(np.einsum("...d,d->...", X, theta))
 
 
 def _at_the_end(
     policy: Compiled, X: Floats, theta: Floats, A_inv: Floats, ridge: Floats
 ) -> tuple[float, float, float]:
     """Half-width, error and greedy cost; see `Habits`."""
-    means, trial = X @ theta, np.arange(len(X))
+    means, trial = estimates(X, theta), np.arange(len(X))
     best = X[trial, means.argmax(axis=1)]
     c = np.sqrt(np.einsum("td,de,te->t", best, A_inv, best))
-    greedy = means[trial, (X @ ridge).argmax(axis=1)]
+    greedy = means[trial, estimates(X, ridge).argmax(axis=1)]
     return (
         float(max(_factor(policy), 0.0) * c.mean()),  # Blind's factor is a sign
-        float(np.abs(best @ (ridge - theta)).mean()),
+        float(np.abs(estimates(best, ridge - theta)).mean()),
         float((means.max(axis=1) - greedy).mean()),
     )
 

@@ -88,12 +88,14 @@ def stage_bias(policy: SupBTC, theta: Floats, stage: int = 1) -> float:
         raise ValueError(f"stage must be at most {policy.n_stages}, got {stage}")
     s, state = stage - 1, policy._state
     kept = state.suspects[s, : state.stage[s, N_SUSPECTS]]
-    payoffs = state.total[s] + kept[:, :-1].T @ kept[:, -1]  # Vᵀy
-    weights = state.A_inv[s] @ theta
-    spread = weights @ state.gram[s] @ weights
+    # By einsum, whose last bits, unlike BLAS's, are the same on every processor.
+    payoffs = state.total[s] + np.einsum("kd,k->d", kept[:, :-1], kept[:, -1])  # Vᵀy
+    weights = np.einsum("de,e->d", state.A_inv[s], theta)
+    spread = np.einsum("d,de,e->", weights, state.gram[s], weights)
     if not spread > 0:
         raise ValueError(f"stage must be one that has rounds; stage {stage} has none")
-    return float(weights @ (payoffs - state.gram[s] @ theta) / np.sqrt(spread))
+    noise = payoffs - np.einsum("de,e->d", state.gram[s], theta)  # Vᵀη
+    return float(np.einsum("d,d->", weights, noise) / np.sqrt(spread))
 
 
 def biases(world: Any, explore: str, seeds: range, stage: int = 1, **settings: Any) -> Floats:

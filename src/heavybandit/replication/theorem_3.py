@@ -8,7 +8,7 @@ it names the next arm. With few plays all sequences can be gone through.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import rel_entr
+import scipy
 
 from ..pipeline.recipes import Recipe, recipe
 from ..pipeline.spec import Experiment
@@ -51,7 +51,7 @@ EXPERIMENTS = (
 
 def kl_bits(p: Floats | float, q: Floats | float) -> Floats:
     """KL(p‖q) of two Bernoulli variables, with logarithms to base 2 as in the proof of Lemma 8."""
-    p, q = np.asarray(p), np.asarray(q)
+    p, q, rel_entr = np.asarray(p), np.asarray(q), scipy.special.rel_entr
     return np.asarray((rel_entr(p, q) + rel_entr(1 - p, 1 - q)) / np.log(2))
 
 

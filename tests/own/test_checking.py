@@ -7,7 +7,6 @@ import inspect
 import itertools
 import math
 import re
-from typing import Any
 
 import numpy as np
 import pytest
@@ -36,44 +35,6 @@ class Mine:
         self.times[self.arm] += 1
 
 
-class Unseeded(Mine):
-    def select(self, contexts):
-        self.arm = int(np.random.default_rng().integers(4))
-        return self.arm
-
-
-class WrongArm(Mine):
-    def select(self, contexts):
-        super().select(contexts)
-        return 4
-
-
-class WritesContexts(Mine):
-    def select(self, contexts):
-        contexts[0] = 0.0
-        return super().select(contexts)
-
-
-class TooLong(Mine):
-    def __init__(self, horizon, n_arms, dim):
-        super().__init__(horizon, n_arms, dim)
-        self.rounds = horizon + 1
-
-
-class NoUpdate:
-    plays = 1
-    rounds = 10
-
-    def __init__(self, **_: Any) -> None: ...
-
-    def select(self, contexts):
-        return 0
-
-
-class HalfPlays(Mine):
-    plays = 0.5  # type: ignore[assignment]
-
-
 @pytest.mark.parametrize("cls", [Mine, hb.Uniform, hb.LinUCB, hb.GreedyRidge])
 def test_nothing_is_wrong_with_a_policy_that_can_be_simulated(cls):
     assert hb.check_policy(cls) == []
@@ -81,26 +42,40 @@ def test_nothing_is_wrong_with_a_policy_that_can_be_simulated(cls):
 
 @pytest.mark.parametrize("name", ["SupBTC", "TOFU", "CRT", "MoM", "SupBMM", "MENU"])
 def test_nothing_is_wrong_with_the_papers_policies_in_either_form(name):
-    assert hb.check_policy(getattr(hb, name), v=4.0, rounds=20) == []
-    assert hb.check_policy(getattr(hb.paper, name), v=4.0, rounds=20) == []
+    for module in (hb, hb.paper):
+        assert hb.check_policy(getattr(module, name), v=4.0, rounds=20) == []
 
 
-@pytest.mark.parametrize(
-    ("cls", "words"),
-    [
-        (Unseeded, "same arms"),
-        (WrongArm, "from 0 to 3; in round 1 it returned 4"),
-        (WritesContexts, "read-only"),
-        (TooLong, "2001"),
-        (NoUpdate, "update must be a method"),
-        (HalfPlays, "plays must be a whole number"),
-        (hb.SupBTC, "could not be built"),
-    ],
-)
-def test_what_is_wrong_is_said(cls, words):
-    problems = hb.check_policy(cls)
-    assert len(problems) == 1
-    assert words in problems[0]
+def spoilt(base, **members):
+    return type("Spoilt", (base,), members)
+
+
+def unseeded(self, _):
+    self.arm = int(np.random.default_rng().integers(4))
+    return self.arm
+
+
+def overwritten(self, contexts):
+    contexts[0] = 0.0
+    return Mine.select(self, contexts)
+
+
+BAD_POLICIES = {  # what is said → of what
+    "give the class": Mine(9, 2, 2),
+    "same arms": spoilt(Mine, select=unseeded),
+    "from 0 to 3; in round 1 it returned 4": spoilt(Mine, select=lambda *_: 4),
+    "read-only": spoilt(Mine, select=overwritten),
+    "2001": lambda horizon, **rest: Mine(horizon + 1, **rest),
+    "update must be a method": spoilt(Mine, update=None),
+    "plays must be a whole number": spoilt(Mine, plays=0.5),
+    "could not be built": hb.SupBTC,
+}
+
+
+@pytest.mark.parametrize(("words", "build"), BAD_POLICIES.items(), ids=BAD_POLICIES)
+def test_what_is_wrong_with_a_policy_is_said(words, build):
+    (said,) = hb.check_policy(build)
+    assert words in said
 
 
 class Fails(Mine):
@@ -119,11 +94,7 @@ def test_a_failure_is_told_with_the_line_of_the_readers_file():
 # Noises.
 
 
-class Hiss(MyNoise):
-    """The template's noise, to be spoilt in one way or another."""
-
-
-class NotCentred(Hiss):
+class NotCentred(MyNoise):
     def draw(self, rng, n):
         return np.asarray(super().draw(rng, n) + 0.2)
 
@@ -154,7 +125,7 @@ class NothingAtAll:
 
 
 laws = hb.noise
-GOOD_NOISES: dict[str, Any] = {
+GOOD_NOISES = {
     "the template": MyNoise,
     "a rare gain": lambda: MyNoise(size=1e5, chance=1e-6),
     "a mean": SaysItsMean,
@@ -191,10 +162,6 @@ def test_moments_that_are_right_are_not_called_wrong_by_any_sample(shape):
             assert contradiction(law.moment_about, law.mean, draws) is None
 
 
-def spoilt(**members):
-    return type("Spoilt", (Hiss,), members)
-
-
 COUNTER = itertools.count()
 
 
@@ -203,86 +170,61 @@ def _counted(noise):
     return int(noise.drawn)
 
 
-BAD_NOISES: dict[str, tuple[Any, str]] = {
-    "an object": (MyNoise(), "give the class"),
-    "nothing to draw with": (Mine, "could not be built"),
-    "no draw": (lambda: object(), "a method draw"),
-    "draw without a generator": (
-        spoilt(draw=lambda _, n: np.zeros(n)),
-        "draw failed: TypeError",
+def noise(**members):
+    return spoilt(MyNoise, **members)
+
+
+drawn, moment = MyNoise.draw, MyNoise.moment_about
+BAD_NOISES = {  # what is said → of what
+    "give the class": MyNoise(),
+    "could not be built": Mine,
+    "a method draw": lambda: object(),
+    "draw failed: TypeError": noise(draw=lambda _, n: np.zeros(n)),
+    r"an array of 20 numbers, it returned an array of shape \(20, 1\)": noise(
+        draw=lambda _, rng, n: rng.random((n, 1))
     ),
-    "a column": (
-        spoilt(draw=lambda _, rng, n: rng.random((n, 1))),
-        r"must return an array of 20 numbers, it returned an array of shape \(20, 1\)",
+    "it returned 0.5": noise(draw=lambda _, rng, __: rng.random()),
+    "it returned None": noise(draw=lambda *_: None),
+    "that holds <U1, not numbers": noise(draw=lambda _, __, n: ["a"] * n),
+    "draws must be finite; number .* of 100,000 is inf": noise(
+        draw=lambda _, rng, n: np.where((u := rng.random(n)) > 0.9999, np.inf, u)
     ),
-    "one number": (spoilt(draw=lambda _, rng, __: rng.random()), "it returned 0.5"),
-    "nothing": (spoilt(draw=lambda *_: None), "it returned None"),
-    "words": (spoilt(draw=lambda _, __, n: ["a"] * n), "that holds <U1, not numbers"),
-    "infinite at last": (
-        spoilt(draw=lambda _, rng, n: np.where((u := rng.random(n)) > 0.9999, np.inf, u)),
-        "draws must be finite; number .* of 100,000 is inf",
+    "draw from rng alone": noise(draw=lambda _, __, n: np.random.default_rng().random(n)),
+    "keep nothing from one call to the next": noise(
+        draw=lambda self, rng, n: rng.random(n) + _counted(self)
     ),
-    "luck of its own": (
-        spoilt(draw=lambda _, __, n: np.random.default_rng().random(n)),
-        "draw from rng alone",
+    "two noises that are built alike": lambda: MyNoise(size=1.0 + next(COUNTER)),
+    "1, 6, 13 draws one after the other must be the same as 20 at once": noise(
+        draw=lambda _, rng, n: rng.pareto(3, n) * rng.choice([-1, 1], n)
     ),
-    "a memory": (
-        spoilt(draw=lambda self, rng, n: rng.random(n) + _counted(self)),
-        "keep nothing from one call to the next",
+    "must return a number, got None": noise(moment_about=lambda *_: None),
+    "cannot be nan": noise(moment_about=lambda *_: math.nan),
+    "cannot be -1": noise(moment_about=lambda *_: -1.0),
+    "is infinite, and so are all": noise(moment_about=lambda *_: math.inf),
+    "moment_about failed: TypeError": noise(moment_about=lambda _, q: q),
+    r"must lie between .* since moment_about\(1.01, 0\)": noise(
+        moment_about=lambda self, q, _: moment(self, q, 0.0)
     ),
-    "one after another": (
-        lambda: MyNoise(size=1.0 + next(COUNTER)),
-        "two noises that are built alike",
+    "must rise with q": noise(moment_about=lambda self, _, a: moment(self, 2.0, a)),
+    r"must be 2 moment_about\(2, 0\) \+ 2a²": noise(
+        moment_about=lambda self, q, a: moment(self, q, 0.99 * a)
     ),
-    "signs after sizes": (
-        spoilt(draw=lambda _, rng, n: rng.pareto(3, n) * rng.choice([-1, 1], n)),
-        "1, 6, 13 draws one after the other must be the same as 20 at once",
-    ),
-    "a moment of None": (spoilt(moment_about=lambda *_: None), "must return a number, got None"),
-    "a moment not a number": (spoilt(moment_about=lambda *_: math.nan), "cannot be nan"),
-    "a negative moment": (spoilt(moment_about=lambda *_: -1.0), "cannot be -1"),
-    "infinite moments": (spoilt(moment_about=lambda *_: math.inf), "is infinite, and so are all"),
-    "a moment of one argument": (
-        spoilt(moment_about=lambda _, q: q),
-        "moment_about failed: TypeError",
-    ),
-    "moments that do not care where": (
-        spoilt(moment_about=lambda self, q, _: Hiss.moment_about(self, q, 0.0)),
-        r"must lie between .* since moment_about\(1.01, 0\)",
-    ),
-    "the second moment always": (
-        spoilt(moment_about=lambda self, _, a: Hiss.moment_about(self, 2.0, a)),
-        "must rise with q",
-    ),
-    "a wrong second moment": (
-        spoilt(moment_about=lambda self, q, a: Hiss.moment_about(self, q, 0.99 * a)),
-        r"must be 2 moment_about\(2, 0\) \+ 2a²",
-    ),
-    "wider than it says": (
-        spoilt(draw=lambda self, rng, n: 1.2 * Hiss.draw(self, rng, n)),
-        "it is too small, or the draws are too wide",
-    ),
-    "narrower than it says": (
-        spoilt(draw=lambda self, rng, n: 0.5 * Hiss.draw(self, rng, n)),
-        "it must be at least",
-    ),
-    "the other way round": (
-        spoilt(draw=lambda self, rng, n: -Hiss.draw(self, rng, n)),
-        r"moment_about\(1.01, -1\) is",
-    ),
-    "not centred": (NotCentred, "draws are 0.199. on average and not 0: subtract it"),
+    "too small, or the draws are too wide": noise(draw=lambda *its: 1.2 * drawn(*its)),
+    "it must be at least": noise(draw=lambda *its: 0.5 * drawn(*its)),
+    r"moment_about\(1.01, -1\) is": noise(draw=lambda *its: -drawn(*its)),
+    "draws are 0.199. on average and not 0: subtract it": NotCentred,
 }
 
 
-@pytest.mark.parametrize(("build", "words"), BAD_NOISES.values(), ids=BAD_NOISES)
-def test_what_is_wrong_with_a_noise_is_said(build, words):
+@pytest.mark.parametrize(("words", "build"), BAD_NOISES.items(), ids=BAD_NOISES)
+def test_what_is_wrong_with_a_noise_is_said(words, build):
     (said,) = hb.check_noise(build)
     assert re.search(words, said), said
 
 
 # Worlds.
 
-GOOD_WORLDS: dict[str, Any] = {
+GOOD_WORLDS = {
     "the template": MyWorld,
     "section 6": hb.section6,
     "misaligned": hb.misaligned,
@@ -297,52 +239,37 @@ def test_nothing_is_wrong_with_a_world_that_can_be_simulated(build):
     assert hb.check_world(build) == []
 
 
-def amiss(**members):
-    return type("Amiss", (MyWorld,), members)
-
-
 def signed_afterwards(self, rng, _, n, __):
     X = rng.random((n, self.n_arms, self.dim)) / self.dim
     return np.asarray(X * rng.choice([-1.0, 1.0], X.shape))
 
 
-BAD_WORLDS: dict[str, tuple[Any, str]] = {
-    "an object": (hb.section6(), "give the class"),
-    "not built": (lambda: 1 / 0, r"could not be built: ZeroDivisionError.*\(test_checking.py, l"),
-    "members missing": (lambda: Mine(9, 2, 2), "it must have n_arms"),
-    "half an arm": (lambda: MyWorld(DrawsOnly(), n_arms=2.5), "n_arms must be a whole number"),
-    "no noise": (lambda: MyWorld(None), "noise must be one of"),
-    "a bad noise": (lambda: MyWorld(NotCentred()), "its noise: .* on average and not 0"),
-    "theta too long": (amiss(theta_star=lambda *_: np.zeros(9)), "must return dim=4 finite"),
-    "theta at random": (
-        amiss(theta_star=lambda *_: np.random.default_rng().random(4)),
-        "the same whenever it is asked",
+def world(**members):
+    return spoilt(MyWorld, **members)
+
+
+offered = MyWorld.contexts
+BAD_WORLDS = {  # what is said → of what
+    "give the class": hb.section6(),
+    r"could not be built: ZeroDivisionError.*\(test_checking.py, l": lambda: 1 / 0,
+    "it must have n_arms": lambda: Mine(9, 2, 2),
+    "n_arms must be a whole number": lambda: MyWorld(DrawsOnly(), n_arms=2.5),
+    "noise must be one of": lambda: MyWorld(None),
+    "its noise: .* on average and not 0": lambda: MyWorld(NotCentred()),
+    "must return dim=4 finite": world(theta_star=lambda *_: np.zeros(9)),
+    "the same whenever it is asked": world(theta_star=lambda *_: np.random.default_rng().random(4)),
+    r"\(20, 5, 4\), got \(20, 4, 5\)": world(contexts=lambda *its: np.zeros((its[3], 4, 5))),
+    "norm at most 1; one has 2$": world(contexts=lambda *its: np.ones((its[3], 5, 4))),
+    "norm at most 1; one has nan": world(contexts=lambda *its: np.nan * offered(*its)),
+    "it failed: TypeError": world(contexts=lambda _, rng: rng),
+    "same contexts; draw from rng alone": world(
+        contexts=lambda self, _, *rest: offered(self, np.random.default_rng(), *rest)
     ),
-    "contexts of another shape": (
-        amiss(contexts=lambda _, rng, __, n, ___: rng.random((n, 4, 5)) / 9),
-        r"\(20, 5, 4\), got \(20, 4, 5\)",
-    ),
-    "contexts too long": (
-        amiss(contexts=lambda _, __, ___, n, ____: np.ones((n, 5, 4))),
-        "norm at most 1; one has 2$",
-    ),
-    "contexts not numbers": (
-        amiss(contexts=lambda _, __, ___, n, ____: np.full((n, 5, 4), math.nan)),
-        "norm at most 1; one has nan",
-    ),
-    "contexts of other arguments": (
-        amiss(contexts=lambda _, rng: rng),
-        "it failed: TypeError",
-    ),
-    "contexts at random": (
-        amiss(contexts=lambda *a: MyWorld.contexts(a[0], np.random.default_rng(), *a[2:])),
-        "same contexts; draw from rng alone",
-    ),
-    "contexts by block": (amiss(contexts=signed_afterwards), "1, 6, 13 rounds one after the other"),
+    "1, 6, 13 rounds one after the other": world(contexts=signed_afterwards),
 }
 
 
-@pytest.mark.parametrize(("build", "words"), BAD_WORLDS.values(), ids=BAD_WORLDS)
-def test_what_is_wrong_with_a_world_is_said(build, words):
+@pytest.mark.parametrize(("words", "build"), BAD_WORLDS.items(), ids=BAD_WORLDS)
+def test_what_is_wrong_with_a_world_is_said(words, build):
     said = hb.check_world(build)
     assert re.search(words, said[0]), said

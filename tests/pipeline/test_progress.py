@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import re
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -15,20 +15,11 @@ from heavybandit.pipeline import progress
 from heavybandit.pipeline.progress import Progress
 
 
-class Clock:
-    """A clock that goes when it is told to."""
-
-    def __init__(self):
-        self.now = 1000.0
-
-    def monotonic(self):
-        return self.now
-
-
 @pytest.fixture
 def clock(monkeypatch):
-    made = Clock()
-    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=made.monotonic))
+    """A clock that goes when it is told to."""
+    made = SimpleNamespace(now=1000.0, monotonic=lambda: made.now)
+    monkeypatch.setattr(progress, "time", made)
     return made
 
 
@@ -86,17 +77,6 @@ def test_nothing_is_shown_when_there_is_nothing_to_do_or_quiet_is_asked_for(tota
         assert stream.getvalue() == ""
 
 
-@contextlib.contextmanager
-def line_after_line():
-    """Every step is worth a line."""
-    usual = progress.SECONDS_BETWEEN_LINES
-    progress.SECONDS_BETWEEN_LINES = 0.0
-    try:
-        yield
-    finally:
-        progress.SECONDS_BETWEEN_LINES = usual
-
-
 # A group of 100 plays is reported bit by bit, then counted as finished; workers overlap, and one
 # that died starts its group again.
 steps = st.lists(
@@ -109,7 +89,7 @@ def test_progress_never_exceeds_the_total_and_never_visibly_goes_back(steps):
     log, terminal = io.StringIO(), Terminal()
     shown = [0]
     with (
-        line_after_line(),
+        patch.object(progress, "SECONDS_BETWEEN_LINES", 0.0),  # every step is worth a line
         Progress("log", 500, stream=log) as lines,
         Progress("terminal", 500, stream=terminal) as bar,
     ):

@@ -427,5 +427,5 @@ REFUSED = {
 @pytest.mark.parametrize("argument", REFUSED)
 def test_bad_input_is_refused_with_a_sentence_that_names_the_argument(argument):
     for call in REFUSED[argument]:
-        with pytest.raises(ValueError, match=rf"^{argument} is .*, but must "):
+        with pytest.raises(ValueError, match=rf"^{argument} must be .*, got "):
             call()

@@ -108,15 +108,15 @@ def filled(V: Floats, y: Floats, sigma: Floats, tau: Floats, ridge: float, radiu
     inside = side == 0
     pull = np.where(inside, paid, side * np.where(inside, 0.0, tau))[:, None] * scaled
     surely_inside = ~suspicious & ~surely_clipped
-    state.gram[0] = ridge * np.eye(d) + scaled[surely_inside].T @ scaled[surely_inside]
+    state.huber.gram[:] = ridge * np.eye(d) + scaled[surely_inside].T @ scaled[surely_inside]
     state.total[0] = pull[~suspicious].sum(axis=0)
-    state.whiten[0] = ridge * np.eye(d) + scaled[inside].T @ scaled[inside]
-    state.vector[names.PULL] = pull.sum(axis=0)
+    state.huber.M[:] = ridge * np.eye(d) + scaled[inside].T @ scaled[inside]
+    state.huber.c[:] = pull.sum(axis=0)
     state.A_inv[0] = np.linalg.inv(ridge * np.eye(d) + scaled.T @ scaled)
     rows = np.column_stack([scaled, paid, tau, side])[suspicious]
     state.stage[0, names.N_SUSPECTS] = len(rows)
-    state.stage[0, huber.OUTSIDE] = np.count_nonzero(side)
-    state.stage[0, huber.SURELY_OUTSIDE] = np.count_nonzero(surely_clipped)
+    state.huber.clipped[names.NOW] = np.count_nonzero(side)
+    state.huber.clipped[names.ALWAYS] = np.count_nonzero(surely_clipped)
     return state._replace(suspects=np.ascontiguousarray(rows[None]))
 
 

@@ -29,39 +29,45 @@ _LANES = ir.VectorType(_FLOAT, LANES)
 
 def combine_lanes(weights, X_T, start, out):
     """out[a] ← Σ_i weights[i]·X_T[i, a] for LANES columns from start on, summed in order of i."""
-    for a in range(start, start + LANES):
-        total = 0.0
-        for i in range(weights.size):
-            total += weights[i] * X_T[i, a]
-        out[a] = total
+    lanes = slice(start, start + LANES)
+    total = out[lanes]
+    total[:] = 0.0
+    for i in range(weights.size):
+        total += weights[i] * X_T[i, lanes]
 
 
 def quadratic_lanes(M, X_T, start, out):
     """out[a] ← ½ x_aᵀMx_a for LANES columns from start on; of M, symmetric, the lower half."""
-    for a in range(start, start + LANES):
-        total = 0.0
-        for i in range(M.shape[0]):
-            half = (0.5 * M[i, i]) * X_T[i, a]
-            for j in range(i):
-                half += M[i, j] * X_T[j, a]
-            total += X_T[i, a] * half
-        out[a] = total
+    lanes = slice(start, start + LANES)
+    total = out[lanes]
+    total[:] = 0.0
+    for i in range(M.shape[0]):
+        half = (0.5 * M[i, i]) * X_T[i, lanes]
+        for j in range(i):
+            half += M[i, j] * X_T[j, lanes]
+        total += X_T[i, lanes] * half
 
 
 class _Emitter:
-    """Writes vector instructions for columns of C-ordered arrays of doubles."""
+    """Writes vector instructions for a call (left, X_T, start, out) on arrays of doubles."""
 
-    def __init__(self, context: Any, builder: Any) -> None:
-        self.context, self.builder = context, builder
-
-    def array(self, type_: Any, value: Any) -> Any:
-        return self.context.make_array(type_)(self.context, self.builder, value)
+    def __init__(self, context: Any, builder: Any, signature: Any, args: Any) -> None:
+        self.builder, self.start = builder, args[2]
+        self.left, self.X_T, self.out = (
+            context.make_array(signature.args[i])(context, builder, args[i]) for i in (0, 1, 3)
+        )
+        self.rows = cgutils.unpack_tuple(builder, self.left.shape)[0]
+        self.width = cgutils.unpack_tuple(builder, self.X_T.shape)[1]
 
     def entry(self, data: Any, *offsets: Any) -> Any:
         """The address `offsets` doubles after data."""
         for offset in offsets:
             data = self.builder.gep(data, [offset])
         return data
+
+    def columns(self, row: Any) -> Any:
+        """LANES entries of a row of X_T, from start on."""
+        return self.load(self.entry(self.X_T.data, self.builder.mul(row, self.width), self.start))
 
     def load(self, address: Any) -> Any:
         """LANES doubles from an address that need not be aligned to more than one."""
@@ -102,19 +108,15 @@ def _demand_c_order(*arrays: Any) -> None:
 @intrinsic
 def _combine(typing_context, weights, X_T, start, out):
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        e = _Emitter(context, builder)
-        w, X, o = (e.array(signature.args[i], args[i]) for i in (0, 1, 3))
-        start = args[2]
-        n_rows = cgutils.unpack_tuple(builder, w.shape)[0]
-        bytes_apart = cgutils.unpack_tuple(builder, w.strides)[0]  # a column of an array will do
+        e = _Emitter(context, builder, signature, args)
+        # The weights may be a column of an array, so not one right after another.
+        bytes_apart = cgutils.unpack_tuple(builder, e.left.strides)[0]
         apart = builder.sdiv(bytes_apart, ir.Constant(bytes_apart.type, 8))
-        width = cgutils.unpack_tuple(builder, X.shape)[1]
         total = e.variable()
-        with cgutils.for_range(builder, n_rows) as row:
-            column = e.load(e.entry(X.data, builder.mul(row.index, width), start))
-            weight = builder.load(e.entry(w.data, builder.mul(row.index, apart)))
-            e.add_product(total, e.everywhere(weight), column)
-        e.store(builder.load(total), e.entry(o.data, start))
+        with cgutils.for_range(builder, e.rows) as row:
+            weight = builder.load(e.entry(e.left.data, builder.mul(row.index, apart)))
+            e.add_product(total, e.everywhere(weight), e.columns(row.index))
+        e.store(builder.load(total), e.entry(e.out.data, e.start))
         return context.get_dummy_value()
 
     _demand_c_order(X_T, out)
@@ -124,24 +126,18 @@ def _combine(typing_context, weights, X_T, start, out):
 @intrinsic
 def _quadratic(typing_context, M, X_T, start, out):
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        e = _Emitter(context, builder)
-        m, X, o = (e.array(signature.args[i], args[i]) for i in (0, 1, 3))
-        start = args[2]
-        dim = cgutils.unpack_tuple(builder, m.shape)[0]
-        width = cgutils.unpack_tuple(builder, X.shape)[1]
+        e = _Emitter(context, builder, signature, args)
         total, half = e.variable(), e.variable()
-        with cgutils.for_range(builder, dim) as row:
-            i = row.index
-            M_i = e.entry(m.data, builder.mul(i, dim))
-            x_i = e.load(e.entry(X.data, builder.mul(i, width), start))
+        with cgutils.for_range(builder, e.rows) as row:
+            i, x_i = row.index, e.columns(row.index)
+            M_i = e.entry(e.left.data, builder.mul(i, e.rows))
             halved = builder.fmul(ir.Constant(_FLOAT, 0.5), builder.load(e.entry(M_i, i)))
             builder.store(builder.fmul(e.everywhere(halved), x_i), half)
             with cgutils.for_range(builder, i) as column:
-                j = column.index
-                x_j = e.load(e.entry(X.data, builder.mul(j, width), start))
-                e.add_product(half, e.everywhere(builder.load(e.entry(M_i, j))), x_j)
+                M_ij = builder.load(e.entry(M_i, column.index))
+                e.add_product(half, e.everywhere(M_ij), e.columns(column.index))
             e.add_product(total, x_i, builder.load(half))
-        e.store(builder.load(total), e.entry(o.data, start))
+        e.store(builder.load(total), e.entry(e.out.data, e.start))
         return context.get_dummy_value()
 
     _demand_c_order(M, X_T, out)

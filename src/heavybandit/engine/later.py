@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from .. import later, theory
 from ..later import Y_SCALE, ClippedSettings, HuberSettings
 from ..policy import PlainSettings
 from . import state as st
-from .huber import OUTSIDE, SURELY_OUTSIDE
 from .policies import Compiled, _HeavyTailed
 
 __all__ = ["ClippedUCB", "HeavyOFUL", "HvtUCB"]
@@ -42,9 +39,6 @@ class _Huber(_HeavyTailed, HuberSettings):
             suspect_numbers=3,
             constants=(betas[0], least, tau_0, clip, *constants),
         )
-        self._state.gram[0] = ridge * np.eye(self.dim)
-        self._state.whiten[0] = self._state.gram[0]
-        self._state.stage[0, [OUTSIDE, SURELY_OUTSIDE]] = 0
 
 
 class HeavyOFUL(PlainSettings, _Huber, twin=later.HeavyOFUL):

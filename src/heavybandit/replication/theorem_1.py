@@ -91,10 +91,10 @@ def stage_bias(policy: SupBTC, theta: Floats, stage: int = 1) -> float:
     # By einsum, whose last bits, unlike BLAS's, are the same on every processor.
     payoffs = state.total[s] + np.einsum("kd,k->d", kept[:, :-1], kept[:, -1])  # Vᵀy
     weights = np.einsum("de,e->d", state.A_inv[s], theta)
-    spread = np.einsum("d,de,e->", weights, state.gram[s], weights)
+    spread = np.einsum("d,de,e->", weights, state.btc.gram[s], weights)
     if not spread > 0:
         raise ValueError(f"stage must be one that has rounds; stage {stage} has none")
-    noise = payoffs - np.einsum("de,e->d", state.gram[s], theta)  # Vᵀη
+    noise = payoffs - np.einsum("de,e->d", state.btc.gram[s], theta)  # Vᵀη
     return float(np.einsum("d,d->", weights, noise) / np.sqrt(spread))
 
 

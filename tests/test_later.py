@@ -259,15 +259,15 @@ def filled(V: Floats, y: Floats, sigma: Floats, tau: Floats, ridge: float, radiu
     inside = side == 0
     pull = np.where(inside, paid, side * np.where(inside, 0.0, tau))[:, None] * scaled
     surely_inside = ~suspicious & ~surely_clipped
-    state.gram[0] = ridge * np.eye(d) + scaled[surely_inside].T @ scaled[surely_inside]
+    state.huber.gram[:] = ridge * np.eye(d) + scaled[surely_inside].T @ scaled[surely_inside]
     state.total[0] = pull[~suspicious].sum(axis=0)
-    state.whiten[0] = ridge * np.eye(d) + scaled[inside].T @ scaled[inside]
-    state.vector[names.PULL] = pull.sum(axis=0)
+    state.huber.M[:] = ridge * np.eye(d) + scaled[inside].T @ scaled[inside]
+    state.huber.c[:] = pull.sum(axis=0)
     state.A_inv[0] = np.linalg.inv(ridge * np.eye(d) + scaled.T @ scaled)
     rows = np.column_stack([scaled, paid, tau, side])[suspicious]
     state.stage[0, names.N_SUSPECTS] = len(rows)
-    state.stage[0, huber.OUTSIDE] = np.count_nonzero(side)
-    state.stage[0, huber.SURELY_OUTSIDE] = np.count_nonzero(surely_clipped)
+    state.huber.clipped[names.NOW] = np.count_nonzero(side)
+    state.huber.clipped[names.ALWAYS] = np.count_nonzero(surely_clipped)
     return state._replace(suspects=np.ascontiguousarray(rows[None]))
 
 
@@ -417,7 +417,7 @@ def test_heavy_oful_agrees_on_the_sphere_and_in_the_ball(eps: float, constants: 
         clip_scale=0.1,
         constants=constants,
     )
-    assert fast._state.stage[0, huber.SURELY_OUTSIDE] > 20
+    assert fast._state.huber.clipped[names.ALWAYS] > 20
     assert 20 < clips_of(fast) < 140
     assert on_sphere > 20
     assert on_sphere < 140 or constants == "circulated"  # whose small λ holds nothing back
@@ -474,7 +474,7 @@ def test_clipped_ucb_agrees_while_it_clips(clips: bool, growth: float) -> None:
         clips=clips,
     )
     assert (clips_of(fast) > 0) == clips
-    scale = fast._state.num[names.CONST + huber.SCALE_NOW]
+    scale = fast._state.num[names.CLIPPED_SCALE]
     assert scale == pytest.approx(literal._scale, rel=1e-9)
 
 
@@ -656,7 +656,7 @@ def test_clipped_ucb_comes_to_the_median_of_the_noise_and_clips_its_tail() -> No
             np.empty(T, dtype=np.int64),
         )
         q = student(3).ppf(0.75)
-        scale = policy._state.num[names.CONST + huber.SCALE_NOW]
+        scale = policy._state.num[names.CLIPPED_SCALE]
         assert scale == pytest.approx(size * q, rel=0.1)
         share = 2 * student(3).sf(2 * 1.4826 * q)
         assert clips_of(policy) / T == pytest.approx(share, abs=0.006)
@@ -722,7 +722,7 @@ def test_one_step_a_round_keeps_nothing(name: str) -> None:
 
 
 def size_of(policy: Any) -> int:
-    return sum(array.nbytes for array in policy._state)
+    return len(pickle.dumps(policy._state))
 
 
 # The door, where it is not the same for all policies.

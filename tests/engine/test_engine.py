@@ -711,7 +711,7 @@ def test_a_cleared_payoff_is_never_truncated_and_almost_every_payoff_that_never_
     leverage = np.einsum("nd,de,ne->n", V, G_plus, V)
     q = rng.choice([0.01, 0.5, 0.99, 0.9999, 1.0001, 1.5, 100.0], size=n)
     payoffs = rng.choice([-1, 1], size=n) * np.sqrt(q / leverage)
-    reach = [truncation.leverage_bound(state.whiten[0], x) for x in V]
+    reach = [truncation.leverage_bound(state.btc.whiten[0], x) for x in V]
     np.testing.assert_allclose(reach, leverage, rtol=1e-9)
     yes = np.array([truncation.cleared(reach[i], payoffs[i]) for i in range(n)])
     np.testing.assert_array_equal(yes, q < 1)
@@ -729,7 +729,7 @@ def test_a_cleared_payoff_is_never_truncated_and_almost_every_payoff_that_never_
 
 
 def test_before_the_first_look_only_a_payoff_of_zero_is_cleared() -> None:
-    W = stage_of(np.empty((0, 3)), eps=1.0).whiten[0]
+    W = stage_of(np.empty((0, 3)), eps=1.0).btc.whiten[0]
     reach = truncation.leverage_bound(W, np.eye(3)[0])
     assert truncation.cleared(reach, 0.0)
     assert not truncation.cleared(reach, 1e-12)
@@ -754,7 +754,7 @@ def test_the_threshold_lies_between_its_bounds_at_all_times(
     cuts = sorted(rng.integers(1, len(V) + 1, size=looks))
     state = stage_of(V, eps=eps, looks_after=cuts)
     leverage = np.einsum("nd,de,ne->n", V, np.linalg.pinv(V.T @ V, rcond=1e-13), V)
-    rho = state.leverage[0]
+    rho = state.btc.leverage[0]
     assert leverage.max() * (1 - 1e-9) <= rho <= 1
     if looks and cuts[-1] == len(V):
         assert rho <= leverage.max() * (1 + 1e-6)

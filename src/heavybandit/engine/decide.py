@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ..policy import TIE
+from ..policy import EXPLORE_RULES, TIE
 from ._compile import compiled, inlined
-from .huber import BETA_0, SCALE_NOW, WIDTH_UNITS
 from .lanes import LANES
 from .linear import combine, largest, lowest_near_best, quadratic_forms, transpose
 from .medians import bmm_estimates, menu_estimate
@@ -14,36 +13,42 @@ from .state import (
     ARM,
     AUDIT,
     BLIND,
+    BMM,
+    BTC,
+    CLIPPED_SCALE,
     CLIPPED_UCB,
-    CONST,
+    CLIPPED_WIDTH,
     CRT,
+    CRT_LOG_DELTA,
+    CRT_POWER,
+    CRT_V,
     DEPTH,
     ENTERING,
     ESTIMATES,
     EXPLORE,
     FAR_NOW,
-    FLAT_BMM,
-    FLAT_BTC,
     FRESH,
     GAIN,
     GROWS,
     GROWTH,
-    HEAVY_OFUL,
+    HUBER,
+    HUBER_BETA_0,
     INTERVALS,
     KIND,
     LEVEL,
     LOG_DET,
     LOST_NOW,
+    MASTERS,
     MENU,
     MISSED,
     MOM,
+    MOM_DEVIATION,
+    MOM_LOG_ROUNDS,
     N_SUSPECTS,
     OFFSET,
     R_HAT,
     ROUND,
     SCALE,
-    SUP_BMM,
-    SUP_BTC,
     THETA_NOW,
     TOFU,
     UNIFORM,
@@ -52,7 +57,7 @@ from .state import (
 )
 from .truncation import btc_estimates, suspects_cannot_matter, tofu_suspects
 
-FIRST, RANDOM, WIDEST = range(3)  # and optimistic; as in EXPLORE_RULES
+FIRST, RANDOM, WIDEST = (EXPLORE_RULES.index(rule) for rule in ("first", "random", "widest"))
 GLANCE = LANES  # arms whose widths are formed first, if one wide arm would do
 
 
@@ -71,7 +76,7 @@ def choose(state, X, luck, truth):
         return
     for a in range(X.shape[0]):
         state.alive[a] = a
-    if clock[KIND] in (SUP_BMM, SUP_BTC):
+    if clock[KIND] in MASTERS:
         clock[ARM] = choose_by_stages(state, X, luck, truth)
     else:
         transpose(X, state.X_T, 0, X.shape[0])
@@ -82,20 +87,18 @@ def choose(state, X, luck, truth):
 def width_factor(num, kind, t):
     """What multiplies √(xᵀA⁻¹x): (α_t + 1) or β_t, times the width scale."""
     if kind == MOM:
-        # constants: deviation, ln m
-        bracket = math.sqrt(2.0 * (num[CONST + 1] + 0.5 * num[LOG_DET])) + math.sqrt(t)
-        factor = num[CONST] * bracket + 1.0
+        bracket = math.sqrt(2.0 * (num[MOM_LOG_ROUNDS] + 0.5 * num[LOG_DET])) + math.sqrt(t)
+        factor = num[MOM_DEVIATION] * bracket + 1.0
     elif kind == CRT:
-        # constants: 1/(1+ε), ln δ, v
-        log_ratio = 0.5 * num[LOG_DET] - num[CONST + 1]
-        deviation = 2.0 * math.sqrt(2.0 * math.pow(t, num[CONST]) * log_ratio)
-        v = num[CONST + 2]
+        log_ratio = 0.5 * num[LOG_DET] - num[CRT_LOG_DELTA]
+        deviation = 2.0 * math.sqrt(2.0 * math.pow(t, num[CRT_POWER]) * log_ratio)
+        v = num[CRT_V]
         factor = deviation + math.sqrt(2.0 * v * v * math.log(t)) + 1.0
     elif kind == CLIPPED_UCB:
-        factor = num[CONST + SCALE_NOW] * num[CONST + WIDTH_UNITS]
-    elif kind >= HEAVY_OFUL:  # β_{t−1}, and β_0 apart
+        factor = num[CLIPPED_SCALE] * num[CLIPPED_WIDTH]
+    elif kind in HUBER:  # β_{t−1}, and β_0 apart
         grown = num[GAIN] * math.pow(t - 1.0, num[GROWTH]) + num[OFFSET]
-        factor = grown if t > 1.0 else num[CONST + BETA_0]
+        factor = grown if t > 1.0 else num[HUBER_BETA_0]
     elif num[GROWTH] == 0.0:
         factor = num[GAIN] + num[OFFSET]
     else:
@@ -116,7 +119,7 @@ def set_widths(A_inv, X_T, start, stop, line, factor):
 def set_bounds(state, s, n, truth):
     """r̂ and the upper bounds r̂ + w at stage s, for the n arms whose widths are there."""
     state.counts[FRESH, ESTIMATES] += n
-    if state.clock[KIND] in (SUP_BMM, FLAT_BMM):
+    if state.clock[KIND] in BMM:
         bmm_estimates(state, s, n)
     else:
         btc_estimates(state, s, n)
@@ -265,7 +268,7 @@ def choose_by_bound(state, truth):
         set_widths(state.A_inv[s], state.X_T, 0, n, line, factor)
     if kind == BLIND:  # the narrowest arm has the largest −√(xᵀA⁻¹x)
         return lowest_near_best(line[WIDTH], n)
-    if kind in (FLAT_BMM, FLAT_BTC):
+    if kind in BMM or kind in BTC:
         set_bounds(state, s, n, truth)
         return lowest_near_best(line[UPPER], n)
     theta = state.theta[s]
@@ -277,7 +280,7 @@ def choose_by_bound(state, truth):
         if (
             factor > 0.0
             and clock[AUDIT] == 0
-            and suspects_cannot_matter(line, n, state.leverage[0] / factor, truth)
+            and suspects_cannot_matter(line, n, state.tofu.reach[0] / factor, truth)
         ):
             add_widths(line, state.alive, n, truth, state.counts)
             return lowest_near_best(line[UPPER], n)

@@ -12,8 +12,10 @@ from .linear import add_context, solve
 from .medians import columns_learn, mom_payoff
 from .state import (
     ARM,
-    CONST,
+    BMM,
+    BTC,
     CRT,
+    CRT_POWER,
     DEPTH,
     ENTERED,
     ENTERING,
@@ -21,14 +23,12 @@ from .state import (
     EXPLORED,
     FAR,
     FAR_NOW,
-    FLAT_BMM,
-    FLAT_BTC,
     FRESH,
     FULL,
     GREEDY,
     GROWS,
-    HEAVY_OFUL,
     KIND,
+    LATER,
     LOG_DET,
     LOST,
     LOST_NOW,
@@ -37,8 +37,6 @@ from .state import (
     ROUND,
     SIZE,
     SOLVED,
-    SUP_BMM,
-    SUP_BTC,
     TOFU,
     TOTAL,
     TRUNCATED,
@@ -55,13 +53,13 @@ def learn(state, x, payoffs):
     kind, grows = state.clock[KIND], state.clock[GROWS]
     if grows < 0 or kind == UNIFORM:
         pass
-    elif kind in (SUP_BMM, FLAT_BMM, MENU):
+    elif kind in BMM or kind == MENU:
         columns_learn(state, grows, x, payoffs)
-    elif kind in (SUP_BTC, FLAT_BTC):
+    elif kind in BTC:
         btc_learn(state, grows, x, payoffs[0])
     elif kind == TOFU:
         tofu_learn(state, grows, x, payoffs[0])
-    elif kind >= HEAVY_OFUL:
+    elif kind in LATER:
         beta = width_factor(state.num, kind, float(state.clock[ROUND]))
         later_learn(state, x, payoffs[0], beta)
     else:
@@ -82,8 +80,7 @@ def ridge_learn(state, x, payoffs):
     elif kind == MOM:
         payoff = mom_payoff(state, payoffs)
     elif kind == CRT:
-        # η_t = t^{1/(2(1+ε))}; the first constant is 1/(1+ε)
-        eta = math.pow(float(state.clock[ROUND]), 0.5 * state.num[CONST])
+        eta = math.pow(float(state.clock[ROUND]), 0.5 * state.num[CRT_POWER])  # t^{1/(2(1+ε))}
         if abs(payoff) > eta * (1.0 + TIE):
             payoff = 0.0
             state.counts[TOTAL, TRUNCATED] += 1

@@ -23,17 +23,25 @@ import math
 from ._compile import compiled
 from .linear import add_context, add_outer, cholesky, solve
 from .state import (
+    ALWAYS,
+    CLIPPED_CLIP,
+    CLIPPED_GROWTH,
+    CLIPPED_SCALE,
     CLIPPED_UCB,
-    CONST,
     FULL,
     GROWTH,
     HEAVY_OFUL,
+    HUBER_CLIP,
+    HUBER_LEAST_SIGMA,
+    HUBER_TAU_0,
+    HVT_ROOT_ALPHA,
     KIND,
-    LOOK_AT,
-    LOOK_AT_SIZE,
     MOST_SUSPECTS,
     N_SUSPECTS,
-    PULL,
+    NOW,
+    OFUL_FOURTH,
+    OFUL_INV_C_0,
+    OFUL_RADIUS,
     ROUND,
     SIZE,
     SOLVED,
@@ -46,19 +54,9 @@ from .state import (
 )
 from .truncation import add_payoff
 
-# Constants of HEAVY-OFUL and Hvt-UCB in `num`, counted from CONST: β_0; the least σ; τ₀ as it is,
-# and times the clip scale (infinite if nothing is clipped); then each its own.
-BETA_0, LEAST, TAU_0, CLIP = range(4)
-INV_C_0, FOURTH, RADIUS = range(4, 7)  # HEAVY-OFUL: 1/c₀, (2c₁κ)^{−1/4}, ρ
-ROOT_ALPHA = 4  # Hvt-UCB: √α
-# ClippedUCB's: the scale s, and what multiplies it for widths and for clipping; the growth of the
-# latter.
-SCALE_NOW, WIDTH_UNITS, CLIP_UNITS, CLIP_GROWTH = range(4)
 LEAST_SCALE = 1e-300  # from 0 it could never rise again
 
 SPARE = 1e-9  # which side of a threshold a round is on is settled with this much to spare
-# Columns of `stage`: HEAVY-OFUL's rounds that are clipped now, and those that always will be.
-OUTSIDE, SURELY_OUTSIDE = LOOK_AT, LOOK_AT_SIZE
 MOST_PASSES = 100  # through the suspects in a fit
 SIDE = 2  # where a suspect keeps its side, counted from d; before it, r/σ and τ
 
@@ -79,7 +77,7 @@ def later_learn(state, x, payoff, beta):
 @compiled
 def threshold(num, w, t):
     """τ_t = τ₀ (√(1+w²)/w) t^e, times the clip scale."""
-    return num[CONST + CLIP] * math.sqrt(1.0 + w * w) / w * math.pow(t, num[GROWTH])
+    return num[HUBER_CLIP] * math.sqrt(1.0 + w * w) / w * math.pow(t, num[GROWTH])
 
 
 @compiled
@@ -103,25 +101,25 @@ def heavy_oful_learn(state, x, payoff):
     n = math.sqrt(solve(state.A_inv[0], x, state.vector[SOLVED]))
     if n == 0.0:  # it teaches nothing, and 0 times a payoff that overflows would be no number
         return
-    sigma = max(num[CONST + LEAST], n * num[CONST + INV_C_0], math.sqrt(n) * num[CONST + FOURTH])
+    sigma = max(num[HUBER_LEAST_SIGMA], n * num[OFUL_INV_C_0], math.sqrt(n) * num[OFUL_FOURTH])
     tau = threshold(num, n / sigma, float(state.clock[ROUND]))
     for i in range(d):
         scaled[i] = x[i] / sigma
     add_context(state.A_inv[0], scaled, state.vector[SOLVED])
-    reach = num[CONST + RADIUS] * norm(x)
+    reach = num[OFUL_RADIUS] * norm(x)
     most, least = (abs(payoff) + reach) / sigma, (abs(payoff) - reach) / sigma
     if most <= tau * (1.0 - SPARE):
-        add_outer(state.gram[0], state.gram_lost[0], scaled)
+        add_outer(state.huber.gram, state.huber.gram_lost, scaled)
         add_payoff(state.total[0], scaled, payoff / sigma)
         count_in(state, scaled, payoff / sigma, True)
     elif least > tau * (1.0 + SPARE):
         add_payoff(state.total[0], scaled, math.copysign(tau, payoff))
         count_in(state, scaled, math.copysign(tau, payoff), False)
         state.counts[TOTAL, TRUNCATED] += 1
-        state.stage[0, SURELY_OUTSIDE] += 1
+        state.huber.clipped[ALWAYS] += 1
     else:
         new_suspect(state, scaled, payoff / sigma, tau)
-    fit(state, num[CONST + RADIUS])
+    fit(state, num[OFUL_RADIUS])
     if most > tau * (1.0 - SPARE) and least <= tau * (1.0 + SPARE):
         newcomer = state.suspects[0, state.stage[0, N_SUSPECTS] - 1]
         if newcomer[d + SIDE] != 0.0:
@@ -166,14 +164,14 @@ def side_at(suspect, theta):
 @compiled
 def count_in(state, scaled, pull, inside):
     """Add a round to the quadratic that agrees with the loss around θ̂, ½θᵀMθ − cᵀθ."""
-    M, c = state.whiten[0], state.vector[PULL]
+    M, c = state.huber.M, state.huber.c
     for i in range(c.size):
         c[i] += pull * scaled[i]
         if inside:
             for j in range(c.size):
                 M[i, j] += scaled[i] * scaled[j]
     if not inside:
-        state.stage[0, OUTSIDE] += 1
+        state.huber.clipped[NOW] += 1
 
 
 @compiled
@@ -197,10 +195,10 @@ def fit(state, radius):
     threshold in the minimum itself, rounding may leave its side undecided: then θ̂ has arrived, and
     the passes end because it no longer moves.
     """
-    theta, best, M, c = state.theta[0], state.vector[THETA_NOW], state.whiten[0], state.vector[PULL]
+    theta, best, M, c = state.theta[0], state.vector[THETA_NOW], state.huber.M, state.huber.c
     suspects, m, d = state.suspects[0], state.stage[0, N_SUSPECTS], state.theta.shape[1]
     for passes in range(MOST_PASSES):
-        if m == 0 and state.stage[0, OUTSIDE] == 0:  # the inverse of M is at hand
+        if m == 0 and state.huber.clipped[NOW] == 0:  # the inverse of M is at hand
             solve(state.A_inv[0], c, best)
         else:
             free_minimum(M, c, 0.0, best, state.square[1])
@@ -235,10 +233,10 @@ def take_sides(state):
     """
     suspects, d = state.suspects[0], state.theta.shape[1]
     for i in range(d):
-        state.vector[PULL, i] = state.total[0, i]
+        state.huber.c[i] = state.total[0, i]
         for j in range(d):
-            state.whiten[0, i, j] = state.gram[0, i, j]
-    state.stage[0, OUTSIDE] = state.stage[0, SURELY_OUTSIDE]
+            state.huber.M[i, j] = state.huber.gram[i, j]
+    state.huber.clipped[NOW] = state.huber.clipped[ALWAYS]
     for k in range(state.stage[0, N_SUSPECTS]):
         suspects[k, d + SIDE] = side_at(suspects[k], state.theta[0])
         count_suspect_in(state, suspects[k])
@@ -251,7 +249,7 @@ def slope(state, theta, best, share):
     That of the quadratic, and for who is on another side there what its own really is. The loss
     itself would be known less well: large payoffs leave few digits for what changes.
     """
-    M, c, suspects = state.whiten[0], state.vector[PULL], state.suspects[0]
+    M, c, suspects = state.huber.M, state.huber.c, state.suspects[0]
     d = theta.size
     value = 0.0
     for i in range(d):
@@ -339,14 +337,14 @@ def hvt_ucb_learn(state, x, payoff, beta):
     n = math.sqrt(solve(state.A_inv[0], x, state.vector[SOLVED]))
     if n == 0.0:  # as in HEAVY-OFUL
         return
-    root_alpha = num[CONST + ROOT_ALPHA]
-    reach = math.sqrt(2.0 * beta / (num[CONST + TAU_0] * root_alpha * math.pow(t, num[GROWTH])))
-    sigma = max(num[CONST + LEAST], reach * n)
+    root_alpha = num[HVT_ROOT_ALPHA]
+    reach = math.sqrt(2.0 * beta / (num[HUBER_TAU_0] * root_alpha * math.pow(t, num[GROWTH])))
+    sigma = max(num[HUBER_LEAST_SIGMA], reach * n)
     tau = threshold(num, n / (sigma * root_alpha), t)
     for i in range(d):
         scaled[i] = x[i] / (sigma * root_alpha)
     add_context(state.A_inv[0], scaled, state.vector[SOLVED])
-    add_outer(state.gram[0], state.gram_lost[0], scaled)
+    add_outer(state.huber.gram, state.huber.gram_lost, scaled)
     z = payoff
     for i in range(d):
         z -= x[i] * theta[i]
@@ -358,8 +356,8 @@ def hvt_ucb_learn(state, x, payoff, beta):
     for i in range(d):
         theta[i] += state.vector[SOLVED, i] * z / sigma
     if norm(theta) > 1.0:
-        solve(state.gram[0], theta, state.vector[Z_SUM])
-        minimum_in_ball(state.gram[0], state.vector[Z_SUM], 1.0, theta, state.square)
+        solve(state.huber.gram, theta, state.vector[Z_SUM])
+        minimum_in_ball(state.huber.gram, state.vector[Z_SUM], 1.0, theta, state.square)
 
 
 @compiled
@@ -371,8 +369,8 @@ def clipped_ucb_learn(state, x, payoff):
     for i in range(x.size):
         mean += x[i] * theta[i]
     residual = payoff - mean
-    scale = num[CONST + SCALE_NOW]
-    tau = num[CONST + CLIP_UNITS] * scale * math.pow(t, num[CONST + CLIP_GROWTH])
+    scale = num[CLIPPED_SCALE]
+    tau = num[CLIPPED_CLIP] * scale * math.pow(t, num[CLIPPED_GROWTH])
     kept = residual
     if abs(residual) > tau:
         kept = math.copysign(tau, residual)
@@ -382,4 +380,4 @@ def clipped_ucb_learn(state, x, payoff):
     solve(state.A_inv[0], state.total[0], theta)
     step = math.exp(0.5 / math.sqrt(t))
     moved = scale * step if abs(residual) > scale else scale / step
-    num[CONST + SCALE_NOW] = max(moved, LEAST_SCALE)
+    num[CLIPPED_SCALE] = max(moved, LEAST_SCALE)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from .. import later_theory as theory
 from ..later import Y_SCALE, ClippedSettings, HuberSettings, HvtSettings
 from ..paper import CONSTANTS
 from . import state as st
-from .huber import OUTSIDE, SURELY_OUTSIDE
 from .policies import Compiled, _HeavyTailed
 
 
@@ -31,7 +28,7 @@ class _Huber(_HeavyTailed, HuberSettings):
         tau_0 = theory.tau_0(self.horizon, kappa, self.delta, self.eps)
         least = max(self.v ** (1 / (1 + self.eps)), 1 / math.sqrt(self.horizon))
         clip = self.clip_scale * tau_0 if self.clips else math.inf
-        state = self._new_state(
+        return self._new_state(
             kind,
             eps=self.eps,
             gain=(betas[1] - offset) / divisor,
@@ -43,10 +40,6 @@ class _Huber(_HeavyTailed, HuberSettings):
             suspect_numbers=3,
             constants=(betas[0], least, tau_0, clip, *constants),
         )
-        state.gram[0] = ridge * np.eye(self.dim)
-        state.whiten[0] = state.gram[0]
-        state.stage[0, [OUTSIDE, SURELY_OUTSIDE]] = 0
-        return state
 
 
 class HeavyOFUL(_Huber):

@@ -7,7 +7,7 @@ import math
 from ..policy import TIE
 from ._compile import compiled
 from .linear import add_context, cholesky, combine, multiply, order_statistic, solve
-from .state import AUDIT, CONST, R_HAT, SIZE, SOLVED, THETA_NOW, U
+from .state import AUDIT, MOM_GROUP_SIZE, MOM_GROUPS, R_HAT, SIZE, SOLVED, THETA_NOW, U
 
 
 @compiled
@@ -44,9 +44,9 @@ def columns_learn(state, s, x, payoffs):
 def mom_payoff(state, payoffs):
     """The lower median of k means of n consecutive payoffs each; the rest is unused.
 
-    Returns what the round counts for; constants: deviation, ln m, k, n.
+    Returns what the round counts for.
     """
-    k, n = int(state.num[CONST + 2]), int(state.num[CONST + 3])
+    k, n = int(state.num[MOM_GROUPS]), int(state.num[MOM_GROUP_SIZE])
     for group in range(k):
         total = 0.0
         for i in range(group * n, (group + 1) * n):

@@ -1,7 +1,8 @@
 """Everything a compiled policy remembers: one tuple of arrays, of one type for all policies.
 
-One type means that each kernel is compiled once and cached once. Arrays that a policy has no use
-for have no entries. Nothing else holds state, so a pickled policy resumes where it was.
+One type means that each kernel is compiled once and cached once. What only one family of policies
+needs is a tuple of its own within it (`Truncation`, `Roots`, `Regression`); arrays that a policy
+has no use for have no entries. Nothing else holds state, so a pickled policy resumes where it was.
 """
 
 from __future__ import annotations
@@ -16,15 +17,32 @@ from .lanes import LANES
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
-# Which policy a state belongs to. Stages come first, then those that estimate arm by arm.
+# Which policy a state belongs to; the numbers say nothing else.
 SUP_BMM, SUP_BTC, FLAT_BMM, FLAT_BTC, MOM, CRT, MENU, TOFU = range(8)
 LINUCB, GREEDY, UNIFORM, BLIND = range(8, 12)
-HEAVY_OFUL, HVT_UCB, CLIPPED_UCB = range(12, 15)  # the later ones come last
+HEAVY_OFUL, HVT_UCB, CLIPPED_UCB = range(12, 15)
+# The families that share kernels.
+MASTERS = (SUP_BMM, SUP_BTC)
+BMM = (SUP_BMM, FLAT_BMM)
+BTC = (SUP_BTC, FLAT_BTC)
+HUBER = (HEAVY_OFUL, HVT_UCB)
+LATER = (*HUBER, CLIPPED_UCB)
 
 # Entries of `num`: the width factor is (GAIN·t^GROWTH + OFFSET)·SCALE, with
 # GROWTH = (1−ε)/(2(1+ε)); at the width LEVEL = 1/√T₀ the master exploits. From CONST on: what else
-# a policy's formulas need; each kernel names its own.
+# a policy's formulas need, in the order in which its class lists them as `constants`.
 EPS, GAIN, OFFSET, GROWTH, SCALE, LEVEL, LOG_DET, CONST = range(8)
+MOM_DEVIATION, MOM_LOG_ROUNDS, MOM_GROUPS, MOM_GROUP_SIZE = range(CONST, CONST + 4)
+CRT_POWER, CRT_LOG_DELTA, CRT_V = range(CONST, CONST + 3)  # the first: 1/(1+ε)
+TOFU_THRESHOLD = CONST  # b_1
+# Of Huber regression: β_0; the least σ; τ₀ as it is, and times the clip scale (infinite if nothing
+# is clipped). Then HEAVY-OFUL's 1/c₀, (2c₁κ)^{−1/4} and ρ, or Hvt-UCB's √α.
+HUBER_BETA_0, HUBER_LEAST_SIGMA, HUBER_TAU_0, HUBER_CLIP, HUBER_OWN = range(CONST, CONST + 5)
+OFUL_INV_C_0, OFUL_FOURTH, OFUL_RADIUS = range(HUBER_OWN, HUBER_OWN + 3)
+HVT_ROOT_ALPHA = HUBER_OWN
+# Of ClippedUCB: the scale, which moves, and what multiplies it for widths and for clipping; the
+# growth of the latter.
+CLIPPED_SCALE, CLIPPED_WIDTH, CLIPPED_CLIP, CLIPPED_GROWTH = range(CONST, CONST + 4)
 # Entries of `clock`: what the policy is, where it is, what is pending.
 KIND, EXPLORE, ROUND, ARM, GROWS, DEPTH, FULL, AUDIT, N_CHUNKS, N_CLOCK = range(10)
 # Columns of `counts`; row TOTAL is booked, row FRESH belongs to the round under way.
@@ -42,10 +60,43 @@ STALE, N_STAGE = range(15, 17)
 # Rows of `line`, an entry an arm.
 WIDTH, UPPER, R_HAT, H, BETA, N_LINE = range(6)
 # Rows of `vector`.
-SOLVED, U, Z_SUM, THETA_NOW, PULL, N_VECTOR = range(6)  # all but PULL are scratch
+SOLVED, U, Z_SUM, THETA_NOW, N_VECTOR = range(5)
+# Entries of a regression's `clipped`: how many rounds are clipped at θ̂, and how many at every θ.
+NOW, ALWAYS = range(2)
 
 CHUNK = 256  # contexts a chunk of kept history
 FIRST_SUSPECTS = 16  # suspects a stage holds before it looks which can be cleared
+
+
+class Truncation(NamedTuple):
+    """What BTC knows of the contexts of each stage, to tell which payoffs may yet be truncated."""
+
+    gram: Floats  # (S, d, d): VᵀV
+    gram_lost: Floats  # (S, d, d): what rounding has dropped from it
+    whiten: Floats  # (S, d, d): W with WᵀW ≥ (VᵀV)⁺, as of the last look at the suspects
+    # (S,): no context has xᵀ(VᵀV)⁺x above this: for ε < 1 none of the stage, for ε = 1 none that
+    # may come either
+    leverage: Floats
+    chunks: Floats  # (pool, CHUNK, d): contexts in order, for ε < 1
+    chunk_next: Ints  # (pool,): the chunk that continues this one, or −1
+
+
+class Roots(NamedTuple):
+    """What TOFU keeps so that it needs few matrix roots, and finds those quickly."""
+
+    eigenvectors: Floats  # (d, d): of A⁻¹, as of the last root
+    reach: Floats  # (1,): Z, which bounds the suspects' part in the estimates
+
+
+class Regression(NamedTuple):
+    """What HEAVY-OFUL and Hvt-UCB know of their loss."""
+
+    gram: Floats  # (d, d): λI + Σ xxᵀ/σ²; of HEAVY-OFUL over rounds that are never clipped
+    gram_lost: Floats  # (d, d): what rounding has dropped from it
+    # HEAVY-OFUL's loss around θ̂ is ½θᵀMθ − cᵀθ, but for a constant.
+    M: Floats  # (d, d): `gram` with the suspects that are not clipped now
+    c: Floats  # (d,): `total` with all suspects
+    clipped: Ints  # (2,)
 
 
 class State(NamedTuple):
@@ -56,26 +107,17 @@ class State(NamedTuple):
     counts: Ints  # (2, N_COUNTS)
     stage: Ints  # (S, N_STAGE)
     A_inv: Floats  # (S, d, d)
-    # (S, d, d): VᵀV; of the later ones λI + Σ xxᵀ/σ², of HEAVY-OFUL over rounds never clipped
-    gram: Floats
-    gram_lost: Floats  # (S, d, d): what rounding has dropped from it
-    # (S, d, d): W with WᵀW ≥ (VᵀV)⁺, as of the last look at the suspects; TOFU keeps the
-    # eigenvectors of A⁻¹ here, as of its last root, and HEAVY-OFUL `gram` with the suspects that
-    # are not clipped now
-    whiten: Floats
     theta: Floats  # (S, d): A⁻¹·total
     total: Floats  # (S, d): Σ payoff · context; suspects left out
-    sum_c: Floats  # (S,): Σ √(xᵀA⁻¹x) over the stage's rounds, if it is audited
-    # (S,): no context has xᵀ(VᵀV)⁺x above this: for ε < 1 none of the stage, for ε = 1 none that
-    # may come either; TOFU keeps here what bounds the suspects' part in its estimates
-    leverage: Floats
     b: Floats  # (S, d, r): the same for each of r plays a round; r = 0 where `total` does
+    sum_c: Floats  # (S,): Σ √(xᵀA⁻¹x) over the stage's rounds, if it is audited
     # (S, capacity, d+1): contexts and payoffs that may yet be truncated; HEAVY-OFUL keeps them
     # divided by σ, with their thresholds and sides
     suspects: Floats
-    chunks: Floats  # (pool, CHUNK, d): contexts in order, for ε < 1
-    chunk_next: Ints  # (pool,): the chunk that continues this one, or −1
-    vector: Floats  # (N_VECTOR, d): scratch but for HEAVY-OFUL's PULL, and so is all below
+    btc: Truncation
+    tofu: Roots
+    huber: Regression
+    vector: Floats  # (N_VECTOR, d): scratch, as is all below
     square: Floats  # (3, d, d)
     # As many columns as arms, filled up to a multiple of LANES; what stands there does not matter.
     X_T: Floats  # (d, K…): the contexts of the surviving arms, a column an arm
@@ -98,12 +140,12 @@ def new_state(
     dim: int,
     plays: int,
     n_stages: int = 1,
-    columns: int = 0,
-    n_medians: int = 0,
+    explore: int = 0,
     truncates: bool = False,
     suspect_numbers: int = 1,
     keeps_history: bool = False,
-    explore: int = 0,
+    columns: int = 0,
+    n_medians: int = 0,
     eps: float = 1.0,
     gain: float = 0.0,
     offset: float = 0.0,
@@ -117,7 +159,10 @@ def new_state(
     S, d, K = n_stages, dim, n_arms
     capacity = 2 * FIRST_SUSPECTS if truncates else 0
     pool = 2 if keeps_history else 0
-    suspicious = S if truncates else 0
+    # A family's arrays have entries for its own policies only.
+    B = S if kind in BTC else 0
+    D, one = (d, 1) if kind == TOFU else (0, 0)
+    R, two = (d, 2) if kind in HUBER else (0, 0)
     clock = np.zeros(N_CLOCK, dtype=np.int64)
     clock[[KIND, EXPLORE, ROUND, ARM]] = kind, explore, 1, -1
     clock[GROWS] = 0  # without stages there is one index set, and it always grows
@@ -129,18 +174,28 @@ def new_state(
         counts=np.zeros((2, N_COUNTS), dtype=np.int64),
         stage=stage,
         A_inv=np.repeat(np.eye(d)[None] / ridge, S, axis=0),
-        gram=np.zeros((suspicious, d, d)),
-        gram_lost=np.zeros((suspicious, d, d)),
-        # Nothing is known yet: no payoff but 0 could be cleared.
-        whiten=np.repeat(1e150 * np.eye(d)[None], suspicious, axis=0),
         theta=np.zeros((S, d)),
         total=np.zeros((S, d)),
-        sum_c=np.zeros(S),
-        leverage=np.full(S, np.inf if truncates and eps == 1 else 0.0),
         b=np.zeros((S, d, columns)),
-        suspects=np.zeros((suspicious, capacity, d + suspect_numbers)),
-        chunks=np.zeros((pool, CHUNK, d)),
-        chunk_next=np.full(pool, -1, dtype=np.int64),
+        sum_c=np.zeros(S),
+        suspects=np.zeros((S if truncates else 0, capacity, d + suspect_numbers)),
+        btc=Truncation(
+            gram=np.zeros((B, d, d)),
+            gram_lost=np.zeros((B, d, d)),
+            # Nothing is known yet: no payoff but 0 could be cleared.
+            whiten=np.repeat(1e150 * np.eye(d)[None], B, axis=0),
+            leverage=np.full(B, np.inf if eps == 1 else 0.0),
+            chunks=np.zeros((pool, CHUNK, d)),
+            chunk_next=np.full(pool, -1, dtype=np.int64),
+        ),
+        tofu=Roots(eigenvectors=np.zeros((D, D)), reach=np.zeros(one)),
+        huber=Regression(
+            gram=ridge * np.eye(R),
+            gram_lost=np.zeros((R, R)),
+            M=ridge * np.eye(R),
+            c=np.zeros(R),
+            clipped=np.zeros(two, dtype=np.int64),
+        ),
         vector=np.zeros((N_VECTOR, d)),
         square=np.zeros((3, d, d)),
         X_T=np.zeros((d, columns_for(K))),
@@ -154,13 +209,15 @@ def new_state(
 
 def with_room(state: State) -> State:
     """The same state with room for as much again, after a kernel has said that it is full."""
-    larger = {}
     if state.stage[:, N_SUSPECTS].max() >= state.suspects.shape[1] > 0:
-        larger["suspects"] = np.concatenate([state.suspects, 0 * state.suspects], axis=1)
-    if state.clock[N_CHUNKS] >= state.chunks.shape[0] > 0:
-        larger["chunks"] = np.concatenate([state.chunks, np.zeros_like(state.chunks)])
-        larger["chunk_next"] = np.concatenate(
-            [state.chunk_next, np.full_like(state.chunk_next, -1)]
+        suspects = np.concatenate([state.suspects, 0 * state.suspects], axis=1)
+        state = state._replace(suspects=suspects)
+    btc = state.btc
+    if state.clock[N_CHUNKS] >= btc.chunks.shape[0] > 0:
+        larger = btc._replace(
+            chunks=np.concatenate([btc.chunks, np.zeros_like(btc.chunks)]),
+            chunk_next=np.concatenate([btc.chunk_next, np.full_like(btc.chunk_next, -1)]),
         )
+        state = state._replace(btc=larger)
     state.clock[FULL] = 0
-    return state._replace(**larger)
+    return state

@@ -59,7 +59,6 @@ from .state import (
     CHUNK,
     CHUNK_FIRST,
     CHUNK_LAST,
-    CONST,
     EPS,
     FIRST_SUSPECTS,
     FRESH,
@@ -80,6 +79,7 @@ from .state import (
     STALE,
     SUSPECTS,
     THETA_NOW,
+    TOFU_THRESHOLD,
     TOTAL,
     TRUNCATED,
     WIDTH,
@@ -104,13 +104,13 @@ def btc_estimates(state, s, n):
         add_suspects(state, s, n)
 
 
-@compiled
+@inlined
 def add_suspects(state, s, n):
     """r̂ of the n arms ← r̂ + the suspects' terms, as far as they are not truncated."""
     Y, line, suspects = state.Y, state.line, state.suspects
     d = Y.shape[0]
     multiply(state.A_inv[s], state.X_T, n, Y)  # y = A⁻¹x of each arm
-    quadratic_forms(state.gram[s], Y, 0, n, line[H])
+    quadratic_forms(state.btc.gram[s], Y, 0, n, line[H])
     for a in range(n):
         line[H, a] = math.sqrt(line[H, a])  # ‖β‖₂
     if state.num[EPS] < 1.0:
@@ -134,7 +134,7 @@ def raise_thresholds(state, s, n):
     """
     Y, line, suspects = state.Y, state.line, state.suspects
     d = Y.shape[0]
-    least = math.pow(state.leverage[s], -state.num[GROWTH]) * (1.0 - TIE)
+    least = math.pow(state.btc.leverage[s], -state.num[GROWTH]) * (1.0 - TIE)
     most = math.pow(float(state.stage[s, SIZE]), state.num[GROWTH]) * (1.0 + TIE)
     for a in range(n):
         norm = line[H, a]
@@ -153,7 +153,7 @@ def raise_thresholds(state, s, n):
 @compiled
 def weighted_norm(state, s, a):
     """h = ‖β‖_{1+ε} of step 6 for arm a, from every context of stage s."""
-    y, chunks = state.vector[U], state.chunks
+    y, chunks = state.vector[U], state.btc.chunks
     for i in range(y.size):
         y[i] = state.Y[i, a]
     power = 1.0 + state.num[EPS]
@@ -168,7 +168,7 @@ def weighted_norm(state, s, a):
                 beta += y[i] * chunks[chunk, row, i]
             total += math.pow(abs(beta), power)
         left -= rows
-        chunk = state.chunk_next[chunk]
+        chunk = state.btc.chunk_next[chunk]
     return math.pow(total, 1.0 / power)
 
 
@@ -178,23 +178,23 @@ def btc_learn(state, s, x, payoff):
     log_growth = add_context(state.A_inv[s], x, state.vector[SOLVED])
     if state.clock[AUDIT] == 1:
         state.sum_c[s] += math.sqrt(math.expm1(log_growth))
-    add_outer(state.gram[s], state.gram_lost[s], x)
+    add_outer(state.btc.gram[s], state.btc.gram_lost[s], x)
     if state.num[EPS] < 1.0:
         keep_context(state, s, x)
     state.stage[s, SIZE] += 1
-    if state.num[EPS] == 1.0 and payoff * payoff * state.leverage[s] <= SPARE:
+    if state.num[EPS] == 1.0 and payoff * payoff * state.btc.leverage[s] <= SPARE:
         add_payoff(state.total[s], x, payoff)  # as small as this it is cleared whatever its context
     elif cleared(newcomers_leverage(state, s, x), payoff):
         add_payoff(state.total[s], x, payoff)
     else:
-        suspect(state, s, x, payoff)
-        count_suspects(state)
+        suspect(state.suspects, state.stage, s, x, payoff)
+        count_suspects(state.stage, state.counts)
     if state.stage[s, N_SUSPECTS] > 0 and (
         state.stage[s, N_SUSPECTS] >= state.stage[s, LOOK_AT]
         or state.stage[s, SIZE] >= state.stage[s, LOOK_AT_SIZE]
     ):
         look_again(state, s)
-        count_suspects(state)
+        count_suspects(state.stage, state.counts)
     state.stage[s, STALE] = 1
     mark_room(state, s)
 
@@ -202,9 +202,9 @@ def btc_learn(state, s, x, payoff):
 @inlined
 def newcomers_leverage(state, s, x):
     """‖Wx‖² of a context that joins the stage; for ε < 1 the largest of them is kept."""
-    reach = leverage_bound(state.whiten[s], x)
+    reach = leverage_bound(state.btc.whiten[s], x)
     if state.num[EPS] < 1.0:
-        state.leverage[s] = max(state.leverage[s], min(reach, 1.0))
+        state.btc.leverage[s] = max(state.btc.leverage[s], min(reach, 1.0))
     return reach
 
 
@@ -234,13 +234,13 @@ def add_payoff(total, x, payoff):
 
 
 @compiled
-def suspect(state, s, x, payoff):
+def suspect(suspects, stage, s, x, payoff):
     """Keep the payoff by itself."""
-    m = state.stage[s, N_SUSPECTS]
+    m = stage[s, N_SUSPECTS]
     for i in range(x.size):
-        state.suspects[s, m, i] = x[i]
-    state.suspects[s, m, x.size] = payoff
-    state.stage[s, N_SUSPECTS] = m + 1
+        suspects[s, m, i] = x[i]
+    suspects[s, m, x.size] = payoff
+    stage[s, N_SUSPECTS] = m + 1
 
 
 @compiled
@@ -253,13 +253,13 @@ def keep_suspect(suspects, s, k, place):
 @compiled
 def look_again(state, s):
     """Make W anew and clear whom it clears."""
-    M, Q, W, suspects = state.square[0], state.square[1], state.whiten[s], state.suspects
+    M, Q, W, suspects = state.square[0], state.square[1], state.btc.whiten[s], state.suspects
     d = M.shape[0]
     trace = 0.0
     for i in range(d):
-        trace += state.gram[s, i, i]
+        trace += state.btc.gram[s, i, i]
         for j in range(d):
-            M[i, j] = state.gram[s, i, j]
+            M[i, j] = state.btc.gram[s, i, j]
     eigen(M, Q)
     rounding = 4e-16 * d * trace
     heaviest = 0.0
@@ -280,9 +280,9 @@ def look_again(state, s):
             kept += 1
     state.stage[s, N_SUSPECTS] = kept
     if state.num[EPS] < 1.0:
-        state.leverage[s] = largest_leverage(state, s)
+        state.btc.leverage[s] = largest_leverage(state, s)
     else:
-        state.leverage[s] = heaviest * heaviest * (LONGEST * LONGEST)
+        state.btc.leverage[s] = heaviest * heaviest * (LONGEST * LONGEST)
     state.stage[s, LOOK_AT] = max(FIRST_SUSPECTS, 2 * kept)
     state.stage[s, LOOK_AT_SIZE] = state.stage[s, SIZE] + state.stage[s, SIZE] // 4 + 1
 
@@ -290,31 +290,31 @@ def look_again(state, s):
 @compiled
 def largest_leverage(state, s):
     """The largest ‖Wx‖² of the stage's contexts, never above 1: a context is part of its G."""
-    left, chunk = state.stage[s, SIZE], state.stage[s, CHUNK_FIRST]
+    btc, left, chunk = state.btc, state.stage[s, SIZE], state.stage[s, CHUNK_FIRST]
     largest = 0.0
     while left > 0:
         rows = min(left, CHUNK)
         for row in range(rows):
-            largest = max(largest, leverage_bound(state.whiten[s], state.chunks[chunk, row]))
+            largest = max(largest, leverage_bound(btc.whiten[s], btc.chunks[chunk, row]))
         left -= rows
-        chunk = state.chunk_next[chunk]
+        chunk = btc.chunk_next[chunk]
     return min(largest * (1.0 + TIE), 1.0)
 
 
 @compiled
-def count_suspects(state):
+def count_suspects(stage, counts):
     """How many suspects are kept in all stages together, and the most that ever were."""
     total = 0
-    for s in range(state.stage.shape[0]):
-        total += state.stage[s, N_SUSPECTS]
-    state.counts[TOTAL, SUSPECTS] = total
-    state.counts[TOTAL, MOST_SUSPECTS] = max(state.counts[TOTAL, MOST_SUSPECTS], total)
+    for s in range(stage.shape[0]):
+        total += stage[s, N_SUSPECTS]
+    counts[TOTAL, SUSPECTS] = total
+    counts[TOTAL, MOST_SUSPECTS] = max(counts[TOTAL, MOST_SUSPECTS], total)
 
 
 @inlined
 def mark_room(state, s):
     """Say whether the stage has no room for a suspect, or the pool no chunk to spare."""
-    no_chunk = 0 < state.chunks.shape[0] <= state.clock[N_CHUNKS]
+    no_chunk = 0 < state.btc.chunks.shape[0] <= state.clock[N_CHUNKS]
     state.clock[FULL] = (
         1 if no_chunk or state.stage[s, N_SUSPECTS] >= state.suspects.shape[1] else 0
     )
@@ -331,16 +331,16 @@ def keep_context(state, s, x):
         if stage[s, SIZE] == 0:
             stage[s, CHUNK_FIRST] = chunk
         else:
-            state.chunk_next[stage[s, CHUNK_LAST]] = chunk
+            state.btc.chunk_next[stage[s, CHUNK_LAST]] = chunk
         stage[s, CHUNK_LAST] = chunk
     for i in range(x.size):
-        state.chunks[stage[s, CHUNK_LAST], row, i] = x[i]
+        state.btc.chunks[stage[s, CHUNK_LAST], row, i] = x[i]
 
 
 @compiled
-def tofu_threshold(state, t):
+def tofu_threshold(num, t):
     """b_t = (v/ln(2T/δ))^{1/(1+ε)} t^{(1−ε)/(2(1+ε))}; its first factor is a constant."""
-    return state.num[CONST] * math.pow(float(t), state.num[GROWTH])
+    return num[TOFU_THRESHOLD] * math.pow(float(t), num[GROWTH])
 
 
 @compiled
@@ -350,8 +350,8 @@ def tofu_learn(state, s, x, payoff):
     d = x.size
     state.num[LOG_DET] += add_context(state.A_inv[s], x, scratch)
     state.stage[s, SIZE] += 1
-    suspect(state, s, x, payoff)
-    b = tofu_threshold(state, state.clock[ROUND] + 1)
+    suspect(state.suspects, state.stage, s, x, payoff)
+    b = tofu_threshold(state.num, state.clock[ROUND] + 1)
     limit, most = b * SPARE, math.sqrt(float(d)) * b * (1.0 + 2.0 * TIE)
     kept = 0
     reach = 0.0
@@ -365,8 +365,8 @@ def tofu_learn(state, s, x, payoff):
             kept += 1
             reach += min(size, most)
     state.stage[s, N_SUSPECTS] = kept
-    state.leverage[s] = reach
-    count_suspects(state)
+    state.tofu.reach[0] = reach
+    count_suspects(state.stage, state.counts)
     mark_room(state, s)
     solve(state.A_inv[s], state.total[s], state.theta[s])
 
@@ -404,7 +404,7 @@ def tofu_suspects(state):
     them, a rank-one update away or a few, and rotating on from there takes a third of the time;
     once in ROTATIONS roots it starts from scratch, so that rounding does not add up.
     """
-    M, Q, root, suspects = state.square[0], state.whiten[0], state.square[2], state.suspects
+    M, root, Q, suspects = state.square[0], state.square[2], state.tofu.eigenvectors, state.suspects
     d = M.shape[0]
     if state.counts[TOTAL, ROOTS] % ROTATIONS == 0:
         for i in range(d):
@@ -421,7 +421,7 @@ def tofu_suspects(state):
         for i in range(d):
             for j in range(d):
                 root[i, j] += (Q[i, k] * Q[j, k]) * weight
-    limit = tofu_threshold(state, state.clock[ROUND]) * (1.0 + TIE)
+    limit = tofu_threshold(state.num, state.clock[ROUND]) * (1.0 + TIE)
     u, z = state.vector[U], state.vector[Z_SUM]
     for i in range(d):
         z[i] = 0.0

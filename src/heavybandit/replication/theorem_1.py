@@ -29,10 +29,10 @@ def stage_bias(policy: SupBTC, theta: Floats, stage: int = 1) -> float:
     kept = state.suspects[s, : state.stage[s, N_SUSPECTS]]
     payoffs = state.total[s] + kept[:, :-1].T @ kept[:, -1]  # Vᵀy
     weights = state.A_inv[s] @ theta
-    spread = weights @ state.gram[s] @ weights
+    spread = weights @ state.btc.gram[s] @ weights
     if not spread > 0:
         raise ValueError(f"stage must be one that has rounds; stage {stage} has none")
-    return float(weights @ (payoffs - state.gram[s] @ theta) / np.sqrt(spread))
+    return float(weights @ (payoffs - state.btc.gram[s] @ theta) / np.sqrt(spread))
 
 
 def biases(world: Any, explore: str, seeds: range, stage: int = 1, **settings: Any) -> Floats:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.stats import t as student
-from test_twins import NOISES, awkward_contexts, section6_contexts
 
 import heavybandit as hb
 from heavybandit import later, later_theory
@@ -21,6 +20,7 @@ from heavybandit.engine import huber
 from heavybandit.engine import state as names
 from heavybandit.engine.state import R_HAT, WIDTH, State, new_state
 from heavybandit.noise import Noise, StudentT, SymmetricPareto
+from streams import NOISES, awkward_contexts, section6_contexts
 
 Floats = NDArray[np.float64]
 HUBER = ("HeavyOFUL", "HvtUCB")

@@ -1,11 +1,23 @@
-"""Set-ups that several test files share: contexts and noises."""
+"""Set-ups that several test files share: contexts, noises, rounds of a world, short runs."""
 
 from __future__ import annotations
 
+import hashlib
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 
+import heavybandit as hb
 from heavybandit.noise import Extremal, Gaussian, Noise, Pareto, StudentT, SymmetricPareto
+from heavybandit.policy import CONTEXT_STREAM, NOISE_STREAM, stream
 
+MASTERS = ("SupBMM", "SupBTC")
+PLAIN = ("FlatBMM", "FlatBTC", "MoM", "CRT", "MENU", "TOFU")
+SEVERAL_PLAYS = ("SupBMM", "FlatBMM", "MENU", "MoM")
+KNOW_A_MOMENT = (*MASTERS, *PLAIN, "HeavyOFUL", "HvtUCB")
+POLICIES = (*KNOW_A_MOMENT, "ClippedUCB", "Uniform", "GreedyRidge", "LinUCB", "Blind")
 NOISES: tuple[Noise, ...] = (
     Gaussian(0.3),
     StudentT(3.0),
@@ -37,3 +49,43 @@ def awkward_contexts(rng: np.random.Generator, n: int, K: int, d: int) -> np.nda
 def section6_contexts(rng: np.random.Generator, n: int, K: int, d: int) -> np.ndarray:
     X = rng.random((n, K, d))
     return X / np.linalg.norm(X, axis=2, keepdims=True)
+
+
+def rounds_of(world: Any, seed: int, plays: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Contexts and payoffs (K, plays) of all arms, by round, with the streams of `simulate`."""
+    context_rng, noise_rng = stream(seed, CONTEXT_STREAM), stream(seed, NOISE_STREAM)
+    for t in itertools.count():
+        X, means = world.contexts(context_rng, t, 1, plays)[0], np.zeros(world.n_arms)
+        for x_i, theta_i in zip(X.T, world.theta_star(seed), strict=True):
+            means += x_i * theta_i  # summed in the order in which the engine sums
+        yield X, means[:, None] + world.noise.draw(noise_rng, plays)
+
+
+def build(name: str, n_arms: int, dim: int, *, long: bool = True, **more: Any) -> Any:
+    """A policy with narrow widths, so that it does something in a short run."""
+    horizon = (40_000 if long else 2_500) if name in SEVERAL_PLAYS else (600 if long else 100)
+    if name in KNOW_A_MOMENT:
+        more = {"v": 1.0, "width_scale": 0.1 if name == "SupBMM" else 0.02, **more}
+    if name in ("FlatBMM", "MENU") and not long:
+        horizon, more["constants"] = 600, "circulated"
+    return getattr(hb, name)(horizon, n_arms, dim, **more)
+
+
+def fingerprints() -> dict[str, str]:
+    """A digest of the arms and the curve of a short run of every policy in every world."""
+    worlds = {
+        "student-t": hb.section6("student-t", n_arms=5, dim=3),
+        "pareto": hb.section6("pareto", n_arms=5, dim=3),
+        "lower-bound": hb.lower_bound(2500, 9, 4, 1.0, gamma_from="stage"),
+        "symmetric-pareto": hb.section6(SymmetricPareto(1.6, 0.3), n_arms=5, dim=3),
+    }
+    digests = {}
+    for place, world in worlds.items():
+        eps = {"eps": 0.5 if place == "symmetric-pareto" else 1.0}
+        for name in POLICIES:
+            more = eps if name in KNOW_A_MOMENT else {}
+            policy = build(name, world.n_arms, world.dim, long=False, seed=1, **more)
+            run = hb.simulate(policy, world, seed=2, keep_arms=True)
+            digest = hashlib.sha256(run.arms.tobytes() + run.curve.tobytes())
+            digests[f"{name} in {place}"] = digest.hexdigest()
+    return digests

@@ -1,0 +1,212 @@
+"""The engine's building blocks against NumPy, and its vectors against plain loops."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numba import njit
+from numba.core.errors import TypingError
+
+import heavybandit as hb
+from heavybandit.engine import lanes, linear
+from heavybandit.engine.lanes import LANES
+
+
+def unit_contexts(rng: np.random.Generator, n: int, d: int, near_a_line: bool) -> np.ndarray:
+    V = rng.normal(size=(n, d))
+    if near_a_line:
+        V = np.ones(d) / math.sqrt(d) + 1e-3 * V / np.linalg.norm(V, axis=1, keepdims=True)
+    return V / np.linalg.norm(V, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("near_a_line", [False, True])
+def test_rank_one_updates_stay_with_the_inverse_for_a_hundred_thousand_rounds(
+    near_a_line: bool,
+) -> None:
+    d = 10
+    V = unit_contexts(np.random.default_rng(7), 100_000, d, near_a_line)
+    A_inv, scratch, log_det = np.eye(d), np.empty(d), 0.0
+    for x in V:
+        log_det += linear.add_context(A_inv, x, scratch)
+    A = np.eye(d) + V.T @ V
+    error = np.linalg.norm(A_inv @ A - np.eye(d))
+    assert np.linalg.cond(A) > 1e4 or not near_a_line
+    assert error < (1e-8 if near_a_line else 1e-11)
+    np.testing.assert_array_equal(A_inv, A_inv.T)
+    assert log_det == pytest.approx(np.linalg.slogdet(A)[1], rel=1e-11)
+
+
+def symmetric_matrix(kind: str, d: int, rng: np.random.Generator) -> np.ndarray:
+    if kind == "indefinite":
+        M = rng.normal(size=(d, d))
+        return M + M.T
+    if kind == "nearly diagonal":
+        M = 1e-9 * rng.normal(size=(d, d))
+        return M + M.T + np.diag(rng.random(d))
+    if kind == "repeated eigenvalues":
+        Q = np.linalg.qr(rng.normal(size=(d, d)))[0]
+        M = Q @ np.diag(1.0 + (np.arange(d) % 2)) @ Q.T
+        return (M + M.T) / 2
+    rank = {"positive": 3 * d, "singular": (d + 1) // 2, "zero": 0}[kind]
+    V = rng.normal(size=(rank, d))
+    return V.T @ V
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 7, 10, 24])
+@pytest.mark.parametrize(
+    "kind",
+    ["positive", "singular", "zero", "indefinite", "nearly diagonal", "repeated eigenvalues"],
+)
+def test_jacobi_finds_eigenvalues_and_an_orthogonal_basis(kind: str, d: int) -> None:
+    rng = np.random.default_rng([8, d])
+    for _ in range(5):
+        M = symmetric_matrix(kind, d, rng)
+        size = np.abs(M).max() * d
+        diagonal, Q = M.copy(), np.empty((d, d))
+        linear.eigen(diagonal, Q)
+        values = np.diag(diagonal).copy()
+        np.testing.assert_allclose(np.sort(values), np.linalg.eigvalsh(M), atol=3e-15 * size)
+        np.testing.assert_allclose(Q.T @ Q, np.eye(d), atol=3e-14)
+        np.testing.assert_allclose(Q @ np.diag(values) @ Q.T, M, atol=1e-14 * size)
+        assert np.abs(diagonal - np.diag(values)).max() <= 1e-15 * size
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 10, 24])
+def test_eigenvectors_follow_a_shrinking_inverse_as_they_would_be_found_from_scratch(
+    d: int,
+) -> None:
+    """200 updates of A⁻¹ by a context; each time the eigenvectors before are where it starts."""
+    rng = np.random.default_rng([9, d])
+    A_inv, Q = np.eye(d), np.eye(d)
+    M, scratch = np.empty((d, d)), np.empty((d, d))
+    for _ in range(200):
+        linear.add_context(A_inv, rng.random(d) / d, np.empty(d))
+        linear.eigen_again(A_inv, Q, M, scratch)
+        values = np.diag(M)
+        np.testing.assert_allclose(np.sort(values), np.linalg.eigvalsh(A_inv), atol=1e-13)
+        np.testing.assert_allclose(Q.T @ Q, np.eye(d), atol=1e-12)
+        np.testing.assert_allclose(Q @ np.diag(values) @ Q.T, A_inv, atol=1e-12)
+
+
+def test_jacobi_sees_a_small_eigenvalue_beside_a_large_one() -> None:
+    """[[10¹², 1], [1, 1]] has eigenvalues 10¹² + 10⁻¹² and 1 − 10⁻¹²."""
+    M, Q = np.array([[1e12, 1.0], [1.0, 1.0]]), np.empty((2, 2))
+    linear.eigen(M, Q)
+    assert 1 - M[1, 1] == pytest.approx(1e-12, rel=1e-3, abs=0)
+    assert abs(Q[1, 0]) == pytest.approx(1e-12, rel=1e-9, abs=0)
+
+
+@given(
+    values=st.lists(st.integers(-3, 3) | st.floats(-1e300, 1e300), min_size=1, max_size=40),
+    data=st.data(),
+)
+def test_order_statistic_is_the_entry_of_the_sorted_list(
+    values: list[float], data: st.DataObject
+) -> None:
+    n = data.draw(st.integers(1, len(values)))
+    rank = data.draw(st.integers(0, n - 1))
+    array = np.array(values, dtype=float)
+    assert linear.order_statistic(array, n, rank) == sorted(values[:n])[rank]
+    np.testing.assert_array_equal(array[n:], values[n:])
+    assert sorted(array[:n]) == sorted(values[:n])
+
+
+def test_order_statistic_keeps_to_time_on_sorted_equal_and_organ_pipe_lists() -> None:
+    for values in (np.arange(999.0), np.zeros(999), np.abs(np.arange(999.0) - 499)):
+        for rank in (0, 1, 499, 997, 998):
+            assert linear.order_statistic(values.copy(), 999, rank) == np.sort(values)[rank]
+
+
+@given(
+    values=st.lists(
+        st.sampled_from([0.0, 1.0, 1 - 0.5e-9, 1 - 2e-9, 1 + 0.5e-9, -7.0, 1e6]),
+        min_size=1,
+        max_size=8,
+    ),
+    data=st.data(),
+)
+def test_the_lowest_index_within_a_billionth_of_the_best_wins(
+    values: list[float], data: st.DataObject
+) -> None:
+    n = data.draw(st.integers(1, len(values)))
+    first = next(i for i in range(n) if values[i] >= max(values[:n]) - 1e-9)
+    assert linear.lowest_near_best(np.array(values), n) == first
+    assert hb.paper.argmax(np.array(values[:n])) == first
+    assert hb.paper.argmin(-np.array(values[:n])) == first
+    assert linear.largest(np.array(values), n) == max(values[:n])
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 10])
+def test_cholesky_is_numpys(d: int) -> None:
+    V = np.random.default_rng(d).normal(size=(2 * d, d))
+    M, L = V.T @ V, np.zeros((d, d))
+    for shift in (0.0, 2.5):
+        linear.cholesky(M, shift, L)
+        expected = np.linalg.cholesky(M + shift * np.eye(d))
+        np.testing.assert_allclose(L, expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 20])
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 7, 10])
+def test_products_over_arms_are_numpys_and_leave_later_blocks_alone(d: int, n: int) -> None:
+    rng = np.random.default_rng([d, n])
+    X, V, weights = rng.normal(size=(20, d)), rng.normal(size=(2 * d, d)), rng.normal(size=d)
+    M, X_T = V.T @ V, np.empty((d, 20))
+    linear.transpose(X, X_T, 0, len(X))
+    np.testing.assert_array_equal(X_T, X.T)
+    out, Y = np.full(20, 9.0), np.full((d, 20), 9.0)
+    after = min(20, LANES * math.ceil(n / LANES))  # columns are worked on in blocks
+    linear.quadratic_forms(M, X_T, 0, n, out)
+    np.testing.assert_allclose(out[:n], np.einsum("ad,de,ae->a", X, M, X)[:n], rtol=1e-12)
+    assert (out[after:] == 9).all()
+    linear.combine(weights, X_T, n, out)
+    np.testing.assert_allclose(out[:n], (X @ weights)[:n], rtol=1e-12, atol=1e-13)
+    assert (out[after:] == 9).all()
+    linear.multiply(M, X_T, n, Y)
+    np.testing.assert_allclose(Y[:, :n], (M @ X.T)[:, :n], rtol=1e-12, atol=1e-12)
+    assert (Y[:, after:] == 9).all()
+    y = np.empty(d)
+    assert linear.solve(M, X[0], y) == pytest.approx(X[0] @ M @ X[0], rel=1e-12)
+    np.testing.assert_allclose(y, M @ X[0], rtol=1e-12, atol=1e-12)
+    G = M.copy()
+    linear.add_outer(G, np.zeros((d, d)), weights)
+    np.testing.assert_allclose(G, M + np.outer(weights, weights), rtol=1e-14)
+
+
+@njit
+def compiled_combine(weights, X_T, start, out):  # type: ignore[no-untyped-def]
+    lanes.combine_lanes(weights, X_T, start, out)
+
+
+@njit
+def compiled_quadratic(M, X_T, start, out):  # type: ignore[no-untyped-def]
+    lanes.quadratic_lanes(M, X_T, start, out)
+
+
+@pytest.mark.parametrize("start", [0, 3, 12])
+@pytest.mark.parametrize("d", [1, 2, 7, 10, 33])
+def test_compiled_lanes_have_the_bits_of_the_loops_that_they_stand_for(d: int, start: int) -> None:
+    rng = np.random.default_rng([d, start])
+    X_T, table, B = rng.normal(size=(d, 20)), rng.normal(size=(d, 3)), rng.normal(size=(d, d))
+    M = np.tril(B @ B.T) + np.tril(B @ B.T, -1).T
+    for weights in (np.ascontiguousarray(table[:, 1]), table[:, 1]):  # a column, too
+        ours, plain = np.full(20, 9.0), np.full(20, 9.0)
+        compiled_combine(weights, X_T, start, ours)
+        lanes.combine_lanes(weights, X_T, start, plain)
+        np.testing.assert_array_equal(ours, plain)
+    ours, plain = np.full(20, 9.0), np.full(20, 9.0)
+    compiled_quadratic(M, X_T, start, ours)
+    lanes.quadratic_lanes(M, X_T, start, plain)
+    np.testing.assert_array_equal(ours, plain)
+    assert (ours[start : start + LANES] != 9).all()
+    assert (np.delete(ours, np.s_[start : start + LANES]) == 9).all()
+
+
+def test_lanes_refuse_columns_that_are_not_next_to_each_other() -> None:
+    X_T = np.asfortranarray(np.ones((3, 8)))
+    with pytest.raises(TypingError, match="C-ordered"):
+        compiled_combine(np.ones(3), X_T, 0, np.ones(8))

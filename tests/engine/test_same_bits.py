@@ -1,0 +1,149 @@
+"""The same bits again: in another process, from the same seed, in other blocks, after a pickle."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import heavybandit as hb
+import streams
+from heavybandit.noise import StudentT, SymmetricPareto
+from streams import KNOW_A_MOMENT, MASTERS, POLICIES, build, fingerprints, rounds_of
+
+WORLD = hb.section6("student-t", n_arms=6, dim=4)
+
+
+@pytest.mark.parametrize("switch", ["0", "1"], ids=["compiled", "interpreted"])
+def test_another_process_comes_to_the_same_bytes(switch: str) -> None:
+    """Compiled or interpreted: a compiled kernel does just what its Python source says."""
+    command = "import json, streams; print(json.dumps(streams.fingerprints()))"
+    paths = [str(Path(module.__file__).parents[n]) for module, n in ((streams, 0), (hb, 1))]
+    environment = os.environ | {
+        "NUMBA_DISABLE_JIT": switch,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "PYTHONHASHSEED": "12345",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", command], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    ours = fingerprints()
+    assert json.loads(done.stdout) == ours
+    # They tell runs apart, but for policies that choose alike for so short a time.
+    assert len(ours) == 60
+    assert len(set(ours.values())) > 37
+
+
+def assert_same_run(one: hb.Run, other: hb.Run) -> None:
+    assert one.curve.tobytes() == other.curve.tobytes()
+    assert one.arms.tobytes() == other.arms.tobytes()
+    np.testing.assert_array_equal(one.plays, other.plays)
+    np.testing.assert_equal(one.diagnostics, other.diagnostics)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_the_same_seed_is_the_same_run_and_another_seed_another(name: str) -> None:
+    first, again, other = (
+        hb.simulate(build(name, 6, 4), WORLD, seed=seed, keep_arms=True) for seed in (3, 3, 4)
+    )
+    assert_same_run(first, again)
+    assert first.curve.tobytes() != other.curve.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("SupBMM", {}),
+        ("SupBTC", {"width_scale": 0.01}),
+        ("SupBTC", {"explore": "random", "width_scale": 0.01}),
+        ("SupBTC", {"eps": 0.5, "width_scale": 0.01}),  # keeps its history
+        ("TOFU", {}),
+        ("MENU", {}),
+        ("Uniform", {}),
+        ("HeavyOFUL", {"clip_scale": 0.003}),
+        ("HvtUCB", {"clip_scale": 0.003}),
+        ("ClippedUCB", {}),
+    ],
+)
+def test_the_size_of_the_blocks_does_not_show(name: str, more: dict[str, Any]) -> None:
+    whole, *parts = (
+        hb.simulate(build(name, 6, 4, seed=5, **more), WORLD, 6, keep_arms=True, block=block)
+        for block in (None, 1, 7, 64)
+    )
+    for run in parts:
+        assert_same_run(run, whole)
+    assert len(set(whole.arms.tolist())) > 1
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_round_by_round_is_the_same_as_in_blocks(name: str) -> None:
+    run = hb.simulate(build(name, 6, 4, seed=1), WORLD, seed=7, keep_arms=True)
+    policy = build(name, 6, 4, seed=1)
+    for arm, (X, payoffs) in zip(run.arms, rounds_of(WORLD, 7, policy.plays), strict=False):
+        assert policy.select(X) == arm
+        policy.update(payoffs[arm])
+    by_hand = policy.diagnostics
+    for counted in ("intervals", "intervals_missed"):  # without the truth there is no telling
+        assert by_hand.pop(counted) == 0
+        run.diagnostics.pop(counted)
+    np.testing.assert_equal(by_hand, run.diagnostics)
+
+
+@pytest.mark.parametrize("eps", [1.0, 0.5])
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_policy_pickled_in_the_middle_of_a_round_goes_on_as_before(name: str, eps: float) -> None:
+    noise = StudentT(3.0) if eps == 1 else SymmetricPareto(1.6, 0.3)
+    more: dict[str, Any] = {"eps": eps} if name in KNOW_A_MOMENT else {}
+    if name in MASTERS:
+        more |= {"explore": "random"}
+    policy = build(name, 6, 4, seed=2, **more)
+    stream = rounds_of(hb.section6(noise, n_arms=6, dim=4), 8, policy.plays)
+    half = policy.rounds // 2
+    pickled = min(half, 300)
+    arms = []
+    for t, (X, payoffs) in enumerate(itertools.islice(stream, min(2 * half, 400))):
+        arm = policy.select(X)
+        if t == pickled:
+            resumed = pickle.loads(pickle.dumps(policy))
+        policy.update(payoffs[arm])
+        if t >= pickled:
+            assert t == pickled or resumed.select(X) == arm
+            resumed.update(payoffs[arm])
+            arms.append(arm)
+    np.testing.assert_equal(resumed.diagnostics, policy.diagnostics)
+    assert resumed.round == policy.round
+    assert len(arms) > 20
+    assert len(set(arms)) > 1
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_asking_again_changes_nothing(name: str) -> None:
+    more = {"explore": "random"} if name in MASTERS else {}
+    asked_once, asked_often = (build(name, 6, 4, seed=3, **more) for _ in range(2))
+    stream = rounds_of(WORLD, 9, asked_once.plays)
+    for X, payoffs in itertools.islice(stream, min(asked_once.rounds, 150)):
+        arm = asked_once.select(X)
+        asked_often.select(np.roll(X, 1, axis=0))
+        assert asked_often.select(X) == arm
+        assert asked_often.select(X) == arm
+        for policy in (asked_once, asked_often):
+            policy.update(payoffs[arm])
+        np.testing.assert_equal(asked_often.diagnostics, asked_once.diagnostics)
+
+
+def test_luck_is_one_draw_a_round_for_any_rule_of_exploring() -> None:
+    """`random` picks ⌊luck·K⌋ of K wide arms: in the first round, with A = I, all are wide."""
+    X = np.eye(5)
+    arms = [hb.SupBTC(100, 5, 5, v=4.0, explore="random", seed=s).select(X) for s in range(300)]
+    luck = [np.random.default_rng(np.random.SeedSequence(s, spawn_key=(2,))) for s in range(300)]
+    assert arms == [int(rng.random() * 5) for rng in luck]
+    assert [hb.Uniform(100, 5, 5, seed=s).select(X) for s in range(300)] == arms

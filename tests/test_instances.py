@@ -1,7 +1,5 @@
 """The worlds are what the paper says they are, and the controls what they claim to be."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -373,14 +371,7 @@ def test_a_world_without_dimensions_is_refused_by_name(make, value):
 
 
 @by_world
-@pytest.mark.parametrize(
-    "noise",
-    [
-        "cauchy",
-        None,
-        3.0,
-    ],
-)
+@pytest.mark.parametrize("noise", ["cauchy", None, 3.0])
 def test_an_unknown_noise_is_refused(make, noise):
     with pytest.raises((ValueError, TypeError), match=r"noise|name is"):
         make(noise)

@@ -34,10 +34,7 @@ AUDITED = Experiment(
         recipe("symmetric", noise=recipe("StudentT", df=2.5, scale=3.0), n_arms=4, dim=2),
         recipe("section6", noise="student-t", n_arms=3, dim=2),
     ),
-    policies=(
-        recipe("SupBTC", v=1.0, width_scale=0.02),
-        recipe("SupBTC", v=1.0, width_scale=0.1),
-    ),
+    policies=(recipe("SupBTC", v=1.0, width_scale=0.02), recipe("SupBTC", v=1.0, width_scale=0.1)),
     horizons=(300,),
     seeds=3,
     first_seed=5,

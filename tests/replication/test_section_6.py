@@ -1,7 +1,5 @@
 """What a policy does, seen from outside, against a round-by-round account in NumPy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -24,9 +22,7 @@ POLICIES: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize("block", [7, 4096])
-def test_habits_are_those_of_a_literal_account(
-    name: str, block: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_habits_are_those_of_a_literal_account(name, block, monkeypatch):
     monkeypatch.setattr(module, "BLOCK", block)
     world = hb.symmetric("student-t", n_arms=6, dim=3)
     found = habits(POLICIES[name](), world, seed=SEED)
@@ -77,7 +73,7 @@ def test_habits_are_those_of_a_literal_account(
     assert found.mean_rank == pytest.approx(ranks.mean())
 
 
-def test_the_narrowest_has_no_width_that_it_would_add() -> None:
+def test_the_narrowest_has_no_width_that_it_would_add():
     found = habits(hb.Blind(50, 6, 3), hb.symmetric("student-t", n_arms=6, dim=3))
     assert found.half_width == 0
     assert found.widest < 0.1

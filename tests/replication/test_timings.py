@@ -1,12 +1,9 @@
 """What was measured is read back as written, and a broken file is refused with a sentence."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -65,12 +62,12 @@ PLAIN = Timing(
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     save([MET, PLAIN], {"scale": "for tests"}, tmp_path)
     return tmp_path
 
 
-def rewrite(folder: Path, change: Callable[[str], str]) -> None:
+def rewrite(folder, change):
     """Change the table, and let the sidecar vouch for the change."""
     text = change((folder / "bench.csv").read_text(encoding="utf-8"))
     (folder / "bench.csv").write_text(text, encoding="utf-8")
@@ -78,12 +75,12 @@ def rewrite(folder: Path, change: Callable[[str], str]) -> None:
     (folder / "bench.json").write_text(json.dumps({"files": files}))
 
 
-def test_what_was_saved_is_loaded_again(folder: Path) -> None:
+def test_what_was_saved_is_loaded_again(folder):
     assert load(folder) == [MET, PLAIN]
     assert timings.about(folder)["scale"] == "for tests"
 
 
-def test_a_row_has_a_cell_for_every_field_and_six_digits(folder: Path) -> None:
+def test_a_row_has_a_cell_for_every_field_and_six_digits(folder):
     save([dataclasses.replace(MET, one_median=1234.56789)], {}, folder)
     header, row = (folder / "bench.csv").read_text(encoding="utf-8").splitlines()
     assert header.split(",") == [field.name for field in dataclasses.fields(Timing)]
@@ -100,24 +97,24 @@ def test_a_row_has_a_cell_for_every_field_and_six_digits(folder: Path) -> None:
         ("", 7.0, ""),
     ],
 )
-def test_a_goal_is_judged_on_the_median(goal: str, median: float, verdict: str) -> None:
+def test_a_goal_is_judged_on_the_median(goal, median, verdict):
     assert judged(goal, median) == verdict
 
 
 @pytest.mark.parametrize("goal", ["= 3", "≤ nan", "< 3"])
-def test_a_goal_that_says_nothing_is_refused(goal: str) -> None:
+def test_a_goal_that_says_nothing_is_refused(goal):
     with pytest.raises(ValueError, match="must read like"):
         judged(goal, 1.0)
 
 
 @pytest.mark.parametrize("name", ["bench.csv", "bench.json"])
-def test_a_missing_file_is_named_with_the_way_to_make_it(folder: Path, name: str) -> None:
+def test_a_missing_file_is_named_with_the_way_to_make_it(folder, name):
     (folder / name).unlink()
     with pytest.raises(StoreError, match=rf"{name} is missing.*tests/benchmark.py"):
         load(folder)
 
 
-def test_a_table_edited_by_hand_is_refused(folder: Path) -> None:
+def test_a_table_edited_by_hand_is_refused(folder):
     path = folder / "bench.csv"
     path.write_text(path.read_text(encoding="utf-8").replace("89.5", "95"), encoding="utf-8")
     with pytest.raises(StoreError, match="checksum does not match"):
@@ -138,22 +135,20 @@ def test_a_table_edited_by_hand_is_refused(folder: Path) -> None:
         (",difference,", ",difference,1,", "Expected 20 fields in line 3, saw 21"),
     ],
 )
-def test_a_broken_table_is_refused_with_what_is_wrong(
-    folder: Path, old: str, new: str, why: str
-) -> None:
+def test_a_broken_table_is_refused_with_what_is_wrong(folder, old, new, why):
     old = old if old != "plays,eps\n" else ",".join(timings.COLUMNS) + "\n"
     rewrite(folder, lambda text: text.replace(old, new, 1))
     with pytest.raises(StoreError, match=why):
         load(folder)
 
 
-def test_an_empty_table_is_refused(folder: Path) -> None:
+def test_an_empty_table_is_refused(folder):
     rewrite(folder, lambda _: "")
     with pytest.raises(StoreError, match="cannot be read as a table"):
         load(folder)
 
 
-def test_measurements_are_no_results_to_verify_or_compare(folder: Path, tmp_path: Path) -> None:
+def test_measurements_are_no_results_to_verify_or_compare(folder, tmp_path):
     others = tmp_path / "others"
     save([PLAIN], {}, others)
     assert consolidated(folder) == []
@@ -164,12 +159,12 @@ def test_measurements_are_no_results_to_verify_or_compare(folder: Path, tmp_path
     assert differences(others, folder) == []
 
 
-def test_the_committed_costs_are_whole_and_answer_every_question() -> None:
+def test_the_committed_costs_are_whole_and_answer_every_question():
     found = {cost.section for cost in load(DATA)}
     assert {"peers", "paper", "floor world", "floor noise", "growth T", "flat", "memory"} <= found
 
 
-def test_the_committed_costs_name_no_host_no_path_and_no_time() -> None:
+def test_the_committed_costs_name_no_host_no_path_and_no_time():
     record = timings.about(DATA)
     assert set(record["machine"]) == {"system", "processor", "cores"}
     text = (DATA / "bench.json").read_text(encoding="utf-8").replace("tests/benchmark.py", "")

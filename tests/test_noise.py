@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -42,6 +43,8 @@ ALL = (
     noise.TwoPointPayoff(0.2),
 )
 ADDITIVE = tuple(kind for kind in ALL if isinstance(kind, noise.Additive))
+HEAVY = (noise.StudentT, noise.Pareto, noise.SymmetricPareto)
+FEW = (noise.Extremal, noise.Lottery)
 by_kind = pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.name)
 by_additive = pytest.mark.parametrize("kind", ADDITIVE, ids=lambda kind: kind.name)
 
@@ -195,28 +198,25 @@ def test_extremal_noise_makes_markov_tight(v, probability, eps):
     assert bound == pytest.approx(2 * probability + probability**2)
 
 
-def test_a_lottery_has_the_moments_of_its_gain_and_its_loss_by_hand():
-    # gain 3 once in 4, else a loss of 3·¼/¾ = 1
-    kind = noise.Lottery(3.0, 0.25)
-    assert kind.loss == pytest.approx(1)
-    assert kind.mean == 0
-    assert kind.central_moment(1) == pytest.approx(0.25 * 9 + 0.75)
-    assert kind.central_moment(0.5, 0.7) == pytest.approx(0.25 * 3**1.5 + 0.75)
-    assert kind.raw_moment(1, -1.0) == pytest.approx(0.25 * 4 + 0.75 * 4)  # 2 or −2
-    assert kind.raw_moment(0.5, 1.0) == pytest.approx(0.25 * 4**1.5)  # 4 or 0
-    assert kind.moment_about(3.0, 0.5) == pytest.approx(0.25 * 2.5**3 + 0.75 * 1.5**3)
-
-
 @given(st.floats(0.01, 100), st.floats(0.001, 0.999), st.floats(0.05, 1), st.floats(-2, 2))
-def test_moments_of_a_lottery_are_sums_over_its_two_values(size, p, eps, mean):
-    kind = noise.Lottery(size, p)
-    values = ((size, p), (-size * p / (1 - p), 1 - p))
-    assert sum(q * x for x, q in values) == pytest.approx(0, abs=1e-9 * size)
-    assert kind.mean == 0
-    central = sum(q * abs(x) ** (1 + eps) for x, q in values)
-    raw = sum(q * abs(mean + x) ** (1 + eps) for x, q in values)
-    assert kind.central_moment(eps, mean) == pytest.approx(central)
-    assert kind.raw_moment(eps, mean) == pytest.approx(raw)
+def test_moments_of_few_values_are_sums_over_them(size, p, eps, mean):
+    loss, pay, half = size * p / (1 - p), min(abs(mean), 1 / p), min(p, 0.5)
+    struck = ((-1, half), (0, 1 - 2 * half), (1, half))
+    for kind, m, values in (
+        (noise.Lottery(size, p), mean, ((mean + size, p), (mean - loss, 1 - p))),
+        (noise.Extremal(size, 2 * half), mean, [(mean + x * size, q) for x, q in struck]),
+        (noise.TwoPointPayoff(p), pay, ((1 / p, p * pay), (0.0, 1 - p * pay))),
+    ):
+        assert sum(q * y for y, q in values) == pytest.approx(m, abs=1e-9 * size)
+        assert kind.mean == 0
+        central = sum(q * abs(y - m) ** (1 + eps) for y, q in values)
+        raw = sum(q * abs(y) ** (1 + eps) for y, q in values)
+        assert kind.central_moment(eps, m) == pytest.approx(central, abs=1e-12)
+        assert kind.raw_moment(eps, m) == pytest.approx(raw)
+        if isinstance(kind, noise.Additive):
+            cubed = sum(q * abs(y - 2 * m) ** 3 for y, q in values)
+            assert kind.moment_about(3.0, m) == pytest.approx(cubed)
+    assert noise.Lottery(size, p).loss == pytest.approx(loss)
 
 
 @given(st.floats(0.01, 100), st.floats(0.001, 0.999), st.floats(0.05, 1))
@@ -228,13 +228,6 @@ def test_a_lottery_for_a_moment_has_that_moment(v, probability, eps):
     assert kind.central_moment(eps) == pytest.approx(v)
 
 
-def test_a_fair_lottery_is_the_extremal_noise_that_always_strikes():
-    for eps, mean in itertools.product(EPS, MEANS):
-        fair, extremal = noise.Lottery(2.0), noise.Extremal(2.0)
-        assert fair.raw_moment(eps, mean) == pytest.approx(extremal.raw_moment(eps, mean))
-    assert noise.Lottery.for_moment(4.0, 0.5, 1.0).size == pytest.approx(2)
-
-
 @given(st.floats(4, 1e9), st.integers(4, 100), st.floats(0.05, 1))
 def test_the_lower_bounds_payoffs_have_raw_moments_1_and_2(horizon, n_arms, eps):
     gamma = theory.theorem3_gamma(horizon, n_arms, eps)
@@ -242,15 +235,6 @@ def test_the_lower_bounds_payoffs_have_raw_moments_1_and_2(horizon, n_arms, eps)
     assert kind.raw_moment(eps, gamma**eps) == pytest.approx(1)
     assert kind.raw_moment(eps, 2 * gamma**eps) == pytest.approx(2)
     assert kind.raw_moment(eps, 2 * gamma**eps) <= 2 * (1 + 1e-12)
-
-
-def test_the_central_moment_of_two_points_is_the_sum_over_them():
-    # γ = 1/4, mean 2: payoff 4 or 0, each with probability 1/2, both 2 away from the mean
-    kind = noise.TwoPointPayoff(0.25)
-    assert kind.central_moment(0.5, 2.0) == pytest.approx(2**1.5)
-    assert kind.raw_moment(0.5, 2.0) == pytest.approx(0.5 * 4**1.5)
-    # mean 1: 4 with probability 1/4, three away; 0 with 3/4, one away
-    assert kind.central_moment(1, 1.0) == pytest.approx(0.25 * 9 + 0.75 * 1)
 
 
 def test_two_point_payoffs_follow_the_engines_rule():
@@ -361,35 +345,22 @@ def test_draws_balance_about_the_mean(kind):
         assert abs(np.mean(signs)) <= 4 * math.sqrt(np.mean(signs**2) / len(draws))
 
 
-@pytest.mark.parametrize("probability", [0.1, 1.0])
-def test_extremal_draws_take_their_three_values_as_often_as_they_should(probability):
+SHARES = (
+    *((noise.Extremal(4.0, p), {-4.0: p / 2, 4.0: p / 2, 0.0: 1 - p}) for p in (0.1, 1.0)),
+    *((noise.Lottery(4.0, p), {-4 * p / (1 - p): 1 - p, 4.0: p}) for p in (0.1, 0.5, 0.8)),
+    (noise.TwoPointPayoff(0.2), {5.0: 0.2 * 0.7, 0.0: 1 - 0.2 * 0.7}),
+)
+
+
+@pytest.mark.parametrize(("kind", "shares"), SHARES, ids=[kind.name for kind, _ in SHARES])
+def test_values_are_paid_as_often_as_they_should_and_no_others(kind, shares):
     # rule: binomial counts within 4 standard deviations
-    n = 50_000
-    draws = noise.Extremal(4.0, probability).draw(np.random.default_rng(3), n)
-    shares = {-4.0: probability / 2, 4.0: probability / 2, 0.0: 1 - probability}
+    n, mean = 50_000, 0.0 if isinstance(kind, noise.Additive) else 0.7
+    payoffs = kind.payoffs(mean, kind.draw(np.random.default_rng(3), n))
+    counts = {value: np.sum(np.isclose(payoffs, value)) for value in shares}
     for value, p in shares.items():
-        assert abs(np.sum(draws == value) - n * p) <= 4 * math.sqrt(n * p * (1 - p))
-    assert set(np.unique(draws)) <= set(shares)
-
-
-@pytest.mark.parametrize("probability", [0.1, 0.5, 0.8])
-def test_a_lottery_is_won_as_often_as_it_should(probability):
-    # rule: a binomial count within 4 standard deviations
-    n, p = 50_000, probability
-    draws = noise.Lottery(4.0, p).draw(np.random.default_rng(5), n)
-    assert abs(np.sum(draws == 4.0) - n * p) <= 4 * math.sqrt(n * p * (1 - p))
-    values = np.unique(draws)
-    assert values == pytest.approx([-4 * p / (1 - p), 4.0])
-
-
-def test_two_point_payoffs_have_their_mean():
-    # rule: a binomial count within 4 standard deviations
-    n, gamma, mean = 50_000, 0.2, 0.7
-    kind = noise.TwoPointPayoff(gamma)
-    payoffs = kind.payoffs(mean, kind.draw(np.random.default_rng(4), n))
-    p = gamma * mean
-    assert abs(np.sum(payoffs == 1 / gamma) - n * p) <= 4 * math.sqrt(n * p * (1 - p))
-    assert set(np.unique(payoffs)) == {0.0, 1 / gamma}
+        assert abs(counts[value] - n * p) <= 4 * math.sqrt(n * p * (1 - p))
+    assert sum(counts.values()) == n
 
 
 # Names and bad input
@@ -425,33 +396,24 @@ def test_a_noise_cannot_be_changed(kind):
 @pytest.mark.parametrize(
     ("argument", "call"),
     [
-        ("scale", lambda: noise.Gaussian(0)),
-        ("scale", lambda: noise.StudentT(3, math.inf)),
-        ("df", lambda: noise.StudentT(1)),
-        ("df", lambda: noise.StudentT(51)),
-        ("shape", lambda: noise.Pareto(1.0)),
-        ("shape", lambda: noise.SymmetricPareto(math.nan)),
-        ("scale", lambda: noise.SymmetricPareto(2, -1)),
-        ("size", lambda: noise.Extremal(0)),
-        ("probability", lambda: noise.Extremal(1, 1.5)),
+        *(("scale", partial(noise.Gaussian, x)) for x in (0, -1, math.inf)),
+        *(("scale", partial(kind, 2, x)) for kind in HEAVY for x in (0, -1, math.inf)),
+        *(("df", partial(noise.StudentT, df)) for df in (1, 51)),
+        *(("shape", partial(kind, s)) for kind in HEAVY[1:] for s in (1.0, math.nan)),
+        *(("size", partial(kind, x)) for kind in FEW for x in (0, math.inf)),
+        *(("probability", partial(noise.Extremal, 1, p)) for p in (0, 1.5, math.nan)),
+        *(("probability", partial(noise.Lottery, 1, p)) for p in (0, 1, math.nan)),
         ("probability", lambda: noise.Extremal.for_moment(1, 0, 1)),
-        ("v", lambda: noise.Extremal.for_moment(-1, 0.5, 1)),
-        ("size", lambda: noise.Lottery(0)),
-        ("size", lambda: noise.Lottery(math.inf)),
-        ("probability", lambda: noise.Lottery(1, 0)),
-        ("probability", lambda: noise.Lottery(1, 1)),
-        ("probability", lambda: noise.Lottery(1, math.nan)),
         ("probability", lambda: noise.Lottery.for_moment(1, 1, 1)),
-        ("v", lambda: noise.Lottery.for_moment(0, 0.5, 1)),
-        ("eps", lambda: noise.Lottery.for_moment(1, 0.5, 0)),
-        ("eps", lambda: noise.Lottery(1).raw_moment(1.1, 1)),
+        *(("v", partial(kind.for_moment, v, 0.5, 1)) for kind in FEW for v in (-1, 0)),
+        *(("eps", partial(kind.for_moment, 1, 0.5, 0)) for kind in FEW),
+        *(("eps", partial(kind.raw_moment, eps, 1)) for kind in ALL for eps in (0, 1.1)),
         ("gamma", lambda: noise.TwoPointPayoff(0)),
         ("mean", lambda: noise.TwoPointPayoff(0.5).payoffs(2.1, np.zeros(1))),
         ("mean", lambda: noise.TwoPointPayoff(0.5).raw_moment(1, -0.1)),
         ("mean", lambda: noise.TwoPointPayoff(0.5).central_moment(1, math.nan)),
         ("mean", lambda: noise.Gaussian().raw_moment(1, math.inf)),
         ("eps", lambda: noise.Gaussian().central_moment(0)),
-        ("eps", lambda: noise.TwoPointPayoff(0.5).raw_moment(1.1, 1)),
     ],
 )
 def test_bad_input_is_refused_with_a_sentence_that_names_the_argument(argument, call):

@@ -2,11 +2,9 @@
 
 import pytest
 
-from heavybandit.pipeline.spec import EXPERIMENTS
 from heavybandit.pipeline.store import Store
-from heavybandit.pipeline.tables import consolidate
 from stored import RESULT, spec
-from tiny import TINY, filled
+from tiny import TINY, filled, published
 
 
 @pytest.fixture(scope="session")
@@ -18,9 +16,7 @@ def tiny_store(tmp_path_factory):
 @pytest.fixture
 def data(tiny_store, tmp_path, monkeypatch):
     """A folder with TINY's results, and TINY among the experiments."""
-    monkeypatch.setitem(EXPERIMENTS, "tiny", TINY)
-    consolidate(TINY, tiny_store, tmp_path / "data")
-    return tmp_path / "data"
+    return published(monkeypatch, tiny_store, tmp_path / "data", TINY)
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ import math
 import pytest
 
 import heavybandit as hb
-from forging import change_a_digit, change_lines, contents, seal_again, texts
+from forging import change_lines, check_a_changed_digit, contents, seal_again, texts
 from heavybandit.pipeline.recipes import make_world
 from heavybandit.pipeline.spec import EXPERIMENTS, RunSpec
 from heavybandit.pipeline.store import Store
 from heavybandit.pipeline.tables import check_files, consolidate
 from heavybandit.pipeline.verify import verify
-from tiny import AUDITED, TINY, filled
+from tiny import AUDITED, TINY, filled, published
 
 STAGE_COLUMNS = ["run", "stage", "visited", "explored", "sum_c", "best_lost", "far_arms"]
 
@@ -26,9 +26,7 @@ def audited_store(tmp_path_factory):
 @pytest.fixture
 def audited(audited_store, tmp_path, monkeypatch):
     """A folder with AUDITED's results, and AUDITED among the experiments."""
-    monkeypatch.setitem(EXPERIMENTS, "tiny", AUDITED)
-    consolidate(AUDITED, audited_store, tmp_path / "data")
-    return tmp_path / "data"
+    return published(monkeypatch, audited_store, tmp_path / "data", AUDITED)
 
 
 def test_an_audited_run_has_the_columns_of_others_and_stages_for_a_curve():
@@ -86,16 +84,8 @@ def test_audited_results_have_no_differences_and_come_out_the_same_again(audited
 
 @pytest.mark.parametrize("column", STAGE_COLUMNS[1:])
 def test_a_changed_digit_of_a_stage_is_found_by_checksum_and_by_simulating_again(audited, column):
-    change_a_digit(audited, "tiny.curves.csv", 2, column)
-    by_checksum = verify(audited, seed=0, plays=math.inf)
-    assert by_checksum.runs == 0
-    assert "checksum" in by_checksum.differences[0]
-    seal_again(audited)
-    by_simulation = verify(audited, seed=0, plays=math.inf)
-    assert by_simulation.runs == 12
-    assert len(by_simulation.differences) == 1
-    for word in ("run 0", "SupBTC", "seed 5", "curve"):
-        assert word in by_simulation.differences[0]
+    words = ("run 0", "SupBTC", "seed 5", "curve")
+    check_a_changed_digit(audited, "tiny.curves.csv", 2, column, runs=12, words=words)
 
 
 @pytest.mark.parametrize(

@@ -46,9 +46,7 @@ def test_results_that_are_not_there_are_made(data, tmp_path, swept):
 def test_runs_that_are_stored_are_not_done_again(data, tiny_store, tmp_path, swept):
     store = Store(tmp_path / "store")
     for spec in TINY.runs()[:7]:
-        result = tiny_store.load(spec)
-        assert result is not None
-        store.save(spec, result)
+        store.save(spec, tiny_store.load(spec))
     ensure("tiny", tmp_path / "new", tmp_path / "store")
     assert [(summary.found, summary.done) for summary in swept] == [(7, 5)]
     assert contents(tmp_path / "new") == contents(data)

@@ -86,11 +86,8 @@ def guarded():
 
 
 @contextlib.contextmanager
-def may_only_read(folder):
-    """Nothing under the folder can be written; root, who always can, becomes nobody meanwhile."""
-    modes = {p: p.stat().st_mode for p in (folder, *folder.rglob("*"))}
-    for path in modes:
-        path.chmod(0o555 if path.is_dir() else 0o444)
+def as_nobody():
+    """Without root's rights, if we have them."""
     root = os.geteuid() == 0
     if root:
         os.seteuid(65534)
@@ -99,6 +96,18 @@ def may_only_read(folder):
     finally:
         if root:
             os.seteuid(0)
+
+
+@contextlib.contextmanager
+def may_only_read(folder):
+    """Nothing under the folder can be written; root, who always can, becomes nobody meanwhile."""
+    modes = {p: p.stat().st_mode for p in (folder, *folder.rglob("*"))}
+    for path in modes:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    try:
+        with as_nobody():
+            yield
+    finally:
         for path, mode in modes.items():
             if path.exists():
                 path.chmod(mode)
@@ -134,15 +143,8 @@ def test_a_format_file_that_may_not_be_read_is_an_error_that_names_it(guarded):
     for path in (guarded.folder, *guarded.folder.iterdir()):
         path.chmod(0o777)
     marker.chmod(0o000)
-    root = os.geteuid() == 0
-    if root:
-        os.seteuid(65534)
-    try:
-        with pytest.raises(StoreError, match=r"format\.json"):
-            Store(guarded.folder)
-    finally:
-        if root:
-            os.seteuid(0)
+    with as_nobody(), pytest.raises(StoreError, match=r"format\.json"):
+        Store(guarded.folder)
 
 
 def test_a_claim_that_may_not_be_written_is_an_error_that_says_so(guarded):
@@ -208,8 +210,6 @@ class Other:
         )
 
     def told_to(self, order):
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
         self.process.stdin.write(f"{order}\n")
         self.process.stdin.flush()
         return self.process.stdout.readline().strip()

@@ -74,9 +74,7 @@ def test_an_unfinished_experiment_is_an_error_that_counts_and_says_how_to_go_on(
 ):
     store = Store(tmp_path / "store")
     for spec in TINY.runs()[:7]:
-        result = tiny_store.load(spec)
-        assert result is not None
-        store.save(spec, result)
+        store.save(spec, tiny_store.load(spec))
     with pytest.raises(StoreError, match=r"5 of 12 runs of tiny.*heavybandit sweep tiny"):
         consolidate(TINY, store, tmp_path / "data")
     assert not (tmp_path / "data").exists()
@@ -111,7 +109,6 @@ def test_every_row_says_what_the_store_says(tiny_store, data):
     assert [row["run"] for row in rows] == [str(i) for i in range(12)]
     for row, spec in zip(rows, specs, strict=True):
         result = tiny_store.load(spec)
-        assert result is not None
         seen = result["diagnostics"]
         assert None not in row  # no cell too many …
         assert None not in row.values()  # … and none too few
@@ -153,7 +150,6 @@ def test_curves_are_there_for_the_first_seeds_only_and_complete(tiny_store, data
     for i, spec in enumerate(TINY.runs()):
         if spec.seed == 5:  # the first one; curve_seeds is 1
             result = tiny_store.load(spec)
-            assert result is not None
             points = zip(result["plays"], result["curve"], strict=True)
             wanted += [
                 {"run": str(i), "plays": str(plays), "regret": f"{regret:.9g}"}
@@ -180,7 +176,6 @@ def test_what_is_read_is_what_was_computed(tiny_store, data):
     table, curves = read("tiny", data), read_curves("tiny", data)
     for i, spec in enumerate(TINY.runs()):
         result = tiny_store.load(spec)
-        assert result is not None
         seen = result["diagnostics"]
         assert table["regret"][i] == float(f"{result['regret']:.9g}")
         assert table["truncated"][i] == seen["truncated"]
@@ -268,16 +263,19 @@ def test_the_sidecar_has_no_path_of_this_machine_and_no_time(data):
 # Two folders.
 
 
-def test_a_folder_does_not_differ_from_its_copy(data, tmp_path):
-    shutil.copytree(data, tmp_path / "copy")
+@pytest.fixture
+def committed(data, tmp_path):
+    """A copy of the folder with TINY's results."""
+    return shutil.copytree(data, tmp_path / "committed")
+
+
+def test_a_folder_does_not_differ_from_its_copy(data, committed):
     # Versions of what computed the results may differ; the results may not.
-    (tmp_path / "copy" / "tiny.json").write_text("{}")
-    assert differences(data, tmp_path / "copy") == []
+    (committed / "tiny.json").write_text("{}")
+    assert differences(data, committed) == []
 
 
-def test_missing_new_and_differing_files_are_named(data, tmp_path):
-    committed = tmp_path / "committed"
-    shutil.copytree(data, committed)
+def test_missing_new_and_differing_files_are_named(data, committed):
     change_a_digit(committed, "tiny.curves.csv", 1, "regret")
     for kind in ("runs", "curves"):
         shutil.copy(data / f"tiny.{kind}.csv", data / f"fresh.{kind}.csv")
@@ -324,9 +322,7 @@ def entry(verdict):
     return claims.Claim("prop-1", "Section 3", "something", "01.ipynb", "tests", {}, verdict)
 
 
-def test_ledgers_that_agree_are_no_difference_and_ledgers_that_differ_are(data, tmp_path):
-    committed = tmp_path / "committed"
-    shutil.copytree(data, committed)
+def test_ledgers_that_agree_are_no_difference_and_ledgers_that_differ_are(data, committed):
     for folder in (data, committed):
         claims.record(entry(claims.HOLDS), folder)
     assert differences(data, committed) == []
@@ -338,18 +334,14 @@ def test_ledgers_that_agree_are_no_difference_and_ledgers_that_differ_are(data, 
 
 
 @pytest.mark.parametrize("table", ["map.csv", "leaderboard.csv"])
-def test_tables_that_differ_are_a_difference(data, tmp_path, table):
-    committed = tmp_path / "committed"
-    shutil.copytree(data, committed)
+def test_tables_that_differ_are_a_difference(data, committed, table):
     (data / table).write_text("a\n")
     assert differences(data, committed) == []
     (committed / table).write_text("b\n")
     assert differences(data, committed) == [f"{table} differs"]
 
 
-def test_a_ledger_on_one_side_only_is_no_difference(data, tmp_path):
-    committed = tmp_path / "committed"
-    shutil.copytree(data, committed)
+def test_a_ledger_on_one_side_only_is_no_difference(data, committed):
     claims.record(entry(claims.HOLDS), committed)
     assert differences(data, committed) == []
     assert differences(committed, data) == []

@@ -4,21 +4,18 @@ import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Callable
 
 import pytest
 
-from forging import change_a_digit, seal_again, texts
+from forging import change_lines, check_a_changed_digit, seal_again, texts
 from heavybandit import noise
 from heavybandit.pipeline import spec as experiments
 from heavybandit.pipeline.recipes import digest, recipe
-from heavybandit.pipeline.store import Store
-from heavybandit.pipeline.sweep import sweep
-from heavybandit.pipeline.tables import consolidate
 from heavybandit.pipeline.verify import verify
 from heavybandit.replication import coverage
 from heavybandit.replication.catalogue import EXPERIMENTS
 from heavybandit.replication.coverage import COUNTED, Case, Coverage, CoverageSpec, Trial, repeat
+from tiny import filled, published
 
 # Experiments.
 
@@ -43,7 +40,7 @@ def test_an_unknown_estimator_is_refused(name):
         CoverageSpec(name, SECTION6, 10, 0)
 
 
-CHANGES: dict[str, Callable[[CoverageSpec], CoverageSpec]] = {
+CHANGES = {
     "estimator": lambda spec: dataclasses.replace(spec, estimator="BTC"),
     "reps": lambda spec: dataclasses.replace(spec, reps=11),
     "seed": lambda spec: dataclasses.replace(spec, seed=5),
@@ -182,12 +179,8 @@ def test_more_seeds_add_runs_and_leave_the_others_as_they_are():
 def test_every_run_goes_alone_a_case_after_the_other_and_its_seeds_in_order():
     groups = list(TINY["BTC"].groups())
     assert [len(group) for group in groups] == [1] * 4
-    assert [(run.case, run.seed) for (run,) in groups] == [
-        (TINY_CASES[0], 5),
-        (TINY_CASES[0], 6),
-        (TINY_CASES[1], 5),
-        (TINY_CASES[1], 6),
-    ]
+    wanted = [(case, seed) for case in TINY_CASES for seed in (5, 6)]
+    assert [(run.case, run.seed) for (run,) in groups] == wanted
     assert TINY["BTC"].runs() == [run for (run,) in groups]
     assert all((run.estimator, run.reps) == ("BTC", 8) for (run,) in groups)
     assert len({run.key for (run,) in groups}) == 4
@@ -198,21 +191,16 @@ def test_every_run_goes_alone_a_case_after_the_other_and_its_seeds_in_order():
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory):
+def tiny_store(tmp_path_factory):
     """A store with all runs of both TINYs."""
-    store = Store(tmp_path_factory.mktemp("store"))
-    for experiment in TINY.values():
-        sweep(experiment, store, progress=False)
-    return store
+    return filled(tmp_path_factory.mktemp("store"), *TINY.values())
 
 
 @pytest.fixture
-def data(filled, tmp_path, monkeypatch, request):
+def data(tiny_store, tmp_path, monkeypatch, request):
     """A folder with a TINY's results, BMM's unless said otherwise, and it among EXPERIMENTS."""
     tiny = TINY[getattr(request, "param", "BMM")]
-    monkeypatch.setitem(EXPERIMENTS, "tiny", tiny)
-    consolidate(tiny, filled, tmp_path / "data")
-    return tmp_path / "data"
+    return published(monkeypatch, tiny_store, tmp_path / "data", tiny)
 
 
 both_estimators = pytest.mark.parametrize("data", coverage.ESTIMATORS, indirect=True)
@@ -276,25 +264,11 @@ def test_every_line_says_what_repeat_does(data):
     ],
 )
 def test_a_changed_count_is_found_by_checksum_and_by_repeating(data, name, line, column, words):
-    change_a_digit(data, name, line, column)
-    by_checksum = verify(data, seed=0, plays=math.inf)
-    assert by_checksum.runs == 0
-    assert len(by_checksum.differences) == 1
-    assert "checksum" in by_checksum.differences[0]
-
-    seal_again(data)
-    by_repeating = verify(data, seed=0, plays=math.inf)
-    assert by_repeating.runs == 4
-    assert len(by_repeating.differences) == 1
-    for word in words:
-        assert word in by_repeating.differences[0]
+    check_a_changed_digit(data, name, line, column, runs=4, words=words)
 
 
 def test_a_histogram_left_out_is_found_even_if_the_checksum_matches(data):
-    lines = (data / "tiny.curves.csv").read_text().splitlines(keepends=True)
-    (data / "tiny.curves.csv").write_text(
-        "".join(x for x in lines if not x.startswith("3,single,"))
-    )
+    change_lines(data, "curves", lambda lines: [x for x in lines if not x.startswith("3,single,")])
     seal_again(data)
     assert verify(data, seed=0, plays=math.inf).differences != []
 
@@ -308,8 +282,6 @@ def test_a_sweep_counts_as_many_plays_as_its_runs_say(estimator):
 
 
 def test_what_cannot_be_is_refused_at_the_door():
-    with pytest.raises(ValueError, match="rounds"):
-        coverage.line_design(0)
     with pytest.raises(ValueError, match="estimator must be one of"):
         coverage.repeat(
             Trial(coverage.same_design(2), noise.StudentT(), "OLS", 1.0, 10, 0.1, 1), 1, 0

@@ -5,7 +5,6 @@ import itertools
 import math
 from collections import Counter
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from scipy.stats import binom
 
 from heavybandit.pipeline.recipes import recipe
 from heavybandit.pipeline.store import StoreError
-from heavybandit.pipeline.tables import consolidate
 from heavybandit.replication import claims
 from heavybandit.replication.catalogue import EXPERIMENTS
 from heavybandit.replication.coverage import BINS, Case, Coverage, histogram
@@ -29,7 +27,7 @@ from heavybandit.replication.intervals import (
     median_errs,
     plays_enough,
 )
-from tiny import filled
+from tiny import filled, published
 
 # Medians and extremal noise.
 
@@ -170,7 +168,7 @@ def test_what_would_have_been_enough_is_exceeded_bearably_often_and_a_bin_less_i
 FIRST = Case(
     recipe("section6", rounds=5), recipe("Extremal", size=100.0, probability=0.01), 1.0, 6, 0.9, 1
 )
-CHANGES: dict[str, Any] = {
+CHANGES = {
     "design": recipe("same", rounds=50),
     "noise": recipe("Extremal", size=100.0, probability=0.008),
     "eps": 0.5,
@@ -186,10 +184,8 @@ TINY = Coverage("tiny", "for tests", "BMM", CASES, reps=30, seeds=3, first_seed=
 def data(tmp_path_factory):
     """A folder with TINY's results, and TINY among the experiments."""
     folder = tmp_path_factory.mktemp("intervals")
-    consolidate(TINY, filled(folder / "store", TINY), folder / "data")
-    EXPERIMENTS["tiny"] = TINY
-    yield folder / "data"
-    del EXPERIMENTS["tiny"]
+    with pytest.MonkeyPatch.context() as patch:
+        yield published(patch, filled(folder / "store", TINY), folder / "data", TINY)
 
 
 def test_cases_are_the_experiments_in_its_order_whatever_they_differ_in(data):

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from heavybandit import noise, paper
-from heavybandit.noise import Noise
 from heavybandit.policy import TIE
 from heavybandit.replication import claims, coverage
 from heavybandit.replication.coverage import Design
@@ -25,7 +23,6 @@ from heavybandit.replication.proposition_2 import (
 MEANS = (-1.0, -0.3, 0.0, 0.4, 1.0)
 LIMITS = (0.05, 0.5, 1.0, 1.7, 4.0, 60.0, 5_000.0)
 PARETO = ((1.3, 0.5), (1.6, 2.0), (2.2, 1.0), (3.0, 0.01), (4.0, 0.3))
-Density = tuple[Callable[[float], float], float, float]  # f, and where it is not 0
 WHOLE_LINE = (-math.inf, math.inf)
 
 
@@ -44,7 +41,7 @@ def mirrored(s, x_m):
     return (lambda x: s * x_m**s / abs(x) ** (s + 1) / 2 if abs(x) > x_m else 0.0), *WHOLE_LINE
 
 
-DENSITIES: list[tuple[Noise, Density, tuple[float, ...]]] = [  # and where they jump
+DENSITIES = [  # and where they jump
     *(
         (noise.StudentT(df, scale), student(df, scale), (0.0,))
         for df, scale in ((2.1, 1.0), (3.0, 1.0), (2.5, 0.3), (7.0, 2.0), (30.0, 0.5))

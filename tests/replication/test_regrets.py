@@ -15,13 +15,10 @@ from heavybandit import theory
 from heavybandit.pipeline import tables
 from heavybandit.pipeline.recipes import recipe
 from heavybandit.pipeline.spec import Experiment
-from heavybandit.pipeline.store import Store
-from heavybandit.pipeline.sweep import sweep
-from heavybandit.pipeline.tables import consolidate
 from heavybandit.replication import regrets
-from heavybandit.replication.catalogue import EXPERIMENTS
-from heavybandit.replication.regrets import Runs, by_stages, runs, slope
+from heavybandit.replication.regrets import by_stages, runs, slope
 from heavybandit.replication.statistics import mean_limit
+from tiny import filled, published, some_runs
 
 WORLD = recipe("symmetric", noise=recipe("StudentT", df=3.0, scale=0.1), n_arms=3, dim=2)
 PLAIN = Experiment(
@@ -41,34 +38,8 @@ AUDITED = replace(
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
-    store = Store(folder / "store")
-    for experiment in (PLAIN, AUDITED):
-        EXPERIMENTS[experiment.name] = experiment
-        sweep(experiment, store, progress=False)
-        consolidate(experiment, store, folder)
-    yield folder
-    for experiment in (PLAIN, AUDITED):
-        del EXPERIMENTS[experiment.name]
-
-
-def some(regret, horizon=100):
-    nobody = np.zeros((len(regret), 1), dtype=np.int64)
-    return Runs(
-        world="w",
-        where={},
-        policy="P",
-        settings={},
-        horizon=horizon,
-        plays=horizon,
-        regrets=np.array(regret),
-        explored=nobody,
-        exploited=nobody[:, 0],
-        entering=nobody,
-        truncated=nobody[:, 0],
-        missed=nobody[:, 0],
-        index=tuple(range(len(regret))),
-        seeds=tuple(range(len(regret))),
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        yield published(patch, filled(folder / "store", PLAIN, AUDITED), folder, PLAIN, AUDITED)
 
 
 def test_runs_that_differ_in_their_seed_only_are_together_and_in_order(data):
@@ -123,7 +94,7 @@ def test_curves_are_those_of_the_runs_in_the_order_of_their_seeds(data):
 
 def test_paired_differences_are_per_play_made_and_seed_by_seed():
     """Gaps of 1, 2 and 3 hundredths: mean 2, standard deviation 1."""
-    one, other = some([11.0, 22.0, 33.0]), some([5.0, 10.0, 15.0], horizon=50)
+    one, other = some_runs([11.0, 22.0, 33.0]), some_runs([5.0, 10.0, 15.0], horizon=50)
     mean, off = regrets.paired(one, other)
     assert mean == pytest.approx(0.02)
     assert off == pytest.approx(student.ppf(0.99, 2) * 0.01 / math.sqrt(3))
@@ -162,25 +133,25 @@ def test_an_audit_is_the_largest_ratio_and_the_sum_of_what_stages_counted(data):
 
 def test_what_lemma_5_allows_by_hand():
     """Stages 1 and 2 may cost 2 a play, stage 3 costs 1, stage 4 a half; 5 rounds exploited."""
-    one = replace(some([0.0]), explored=np.array([[3, 2, 4, 6]]))
+    one = replace(some_runs([0.0]), explored=np.array([[3, 2, 4, 6]]))
     assert by_stages(one, 7, 20)[0] == pytest.approx(7 * (6 + 4 + 4 + 3 + 5 * 2 / math.sqrt(20)))
 
 
 @given(power=st.floats(-2, 2), factor=st.floats(0.1, 10))
 def test_a_power_has_its_slope_and_no_uncertainty(power, factor):
-    points = [some([factor * T**power] * 4, T) for T in (100, 1000, 10_000)]
+    points = [some_runs([factor * T**power] * 4, T) for T in (100, 1000, 10_000)]
     middle, low, high = slope(points)
     assert middle == pytest.approx(power, abs=1e-9)
     assert high - low == pytest.approx(0, abs=1e-9)
 
 
 def test_a_slope_may_be_taken_against_something_else():
-    points = [some([d**2.0, d**2.0]) for d in (2, 4, 8)]
+    points = [some_runs([d**2.0, d**2.0]) for d in (2, 4, 8)]
     assert slope(points, [2.0, 4.0, 8.0])[0] == pytest.approx(2)
 
 
 def test_a_seed_without_regret_does_not_spoil_a_slope():
-    points = [some([0.0, 1.0, 2.0], 10), some([0.0, 10.0, 20.0], 100)]
+    points = [some_runs([0.0, 1.0, 2.0], 10), some_runs([0.0, 10.0, 20.0], 100)]
     assert slope(points)[0] == pytest.approx(1)
 
 
@@ -190,7 +161,7 @@ def test_the_limits_of_a_slope_cover_it_as_often_as_they_say():
     rng = np.random.default_rng(7)
     hits = 0
     for _ in range(2_000):
-        points = [some((T * rng.uniform(0.5, 1.5, 8)).tolist(), T) for T in (10, 100, 1000)]
+        points = [some_runs((T * rng.uniform(0.5, 1.5, 8)).tolist(), T) for T in (10, 100, 1000)]
         _, low, high = slope(points)
         hits += low <= 1 <= high
     assert 0.96 < hits / 2_000 < 0.995
@@ -206,7 +177,7 @@ def test_the_limit_of_a_mean_by_hand():
 
 
 def test_the_limits_of_a_slope_are_the_jackknifes_written_out():
-    points = [some([1.0, 2.0, 4.0], 10), some([3.0, 30.0, 9.0], 100)]
+    points = [some_runs([1.0, 2.0, 4.0], 10), some_runs([3.0, 30.0, 9.0], 100)]
     low_mean, high_mean = np.array([1.0, 2.0, 4.0]), np.array([3.0, 30.0, 9.0])
     whole = math.log10(high_mean.mean() / low_mean.mean())
     pseudo = []
@@ -221,7 +192,7 @@ def test_the_limits_of_a_slope_are_the_jackknifes_written_out():
 def test_a_run_is_violated_by_a_lost_or_a_far_arm_alone(wrong, monkeypatch):
     line = {"run": 1, "stage": 1, "visited": 9, "explored": 9, "sum_c": 1}
     good = {**line, "best_lost": 0, "far_arms": 0}
-    two = replace(some([1.0, 1.0]), index=(0, 1))
+    two = replace(some_runs([1.0, 1.0]), index=(0, 1))
     monkeypatch.setattr(regrets, "runs", lambda *_: [two])
     for lines, violated in (([good], 0), ([good, {**good, wrong: 1}], 1)):
         table = DataFrame(lines)

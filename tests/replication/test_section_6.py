@@ -1,7 +1,5 @@
 """What a policy does, seen from outside, against a round-by-round account in NumPy."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,7 @@ from heavybandit.replication import section_6 as module
 from heavybandit.replication.section_6 import habits
 
 T, SEED = 300, 5
-POLICIES: dict[str, Any] = {
+POLICIES = {
     "MENU": lambda: hb.MENU(T, 6, 3, v=3.0, delta=0.4, width_scale=0.01),
     "MoM": lambda: hb.MoM(T, 6, 3, v=3.0, delta=0.4, width_scale=0.01),
     "TOFU": lambda: hb.TOFU(T, 6, 3, v=4.0),

@@ -1,7 +1,5 @@
 """The bias of a stage's payoffs, from everything that was played and paid in it."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,7 @@ from heavybandit.noise import StudentT
 from heavybandit.replication.theorem_1 import biases, stage_bias
 
 WORLD = hb.symmetric(StudentT(2.2, 2.0), n_arms=4, dim=3)
-SETTINGS: dict[str, Any] = {"horizon": 400, "v": 4.0, "width_scale": 0.05}
+SETTINGS = {"horizon": 400, "v": 4.0, "width_scale": 0.05}
 
 
 def played(seed, explore, **more):

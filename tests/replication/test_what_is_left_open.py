@@ -10,32 +10,15 @@ import pytest
 
 from heavybandit.replication import regrets
 from heavybandit.replication import what_is_left_open as atlas
-from heavybandit.replication.regrets import Runs
 from heavybandit.replication.statistics import NO, UNCLEAR, YES, surely
 from heavybandit.replication.what_is_left_open import Cell
+from tiny import some_runs
 
 DATA = Path(__file__).parents[2] / "data"
 
 
 def cost(*per_play):
-    nobody = np.zeros((len(per_play), 1), dtype=np.int64)
-    seeds = tuple(range(len(per_play)))
-    return Runs(
-        world="w",
-        where={},
-        policy="P",
-        settings={},
-        horizon=100,
-        plays=100,
-        regrets=100 * np.array(per_play),
-        explored=nobody,
-        exploited=nobody[:, 0],
-        entering=nobody,
-        truncated=nobody[:, 0],
-        missed=nobody[:, 0],
-        index=seeds,
-        seeds=seeds,
-    )
+    return some_runs([100 * x for x in per_play])
 
 
 def cell(**costs):

@@ -6,9 +6,11 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from heavybandit.pipeline.recipes import recipe
@@ -52,16 +54,34 @@ def reference(tmp_path_factory):
     return bytes_of(store, folder / "data")
 
 
-def test_two_workers_make_the_same_bytes_as_one(tmp_path, reference):
+@pytest.mark.parametrize("how", [{"workers": 2}, {"shuffle": 7}])
+def test_two_workers_and_any_order_make_the_same_bytes(tmp_path, reference, how):
     store = Store(tmp_path / "store")
-    assert sweep(TINY, store, workers=2, progress=False).done == 64
+    assert sweep(TINY, store, progress=False, **how).done == 64
     assert bytes_of(store, tmp_path / "data") == reference
 
 
-def test_shuffled_order_makes_the_same_bytes(tmp_path, reference):
-    store = Store(tmp_path / "store")
-    sweep(TINY, store, progress=False, shuffle=7)
-    assert bytes_of(store, tmp_path / "data") == reference
+def at_the_first_save(store, act):
+    """Do something once a first run is saved; the list of all that are."""
+    original, saved = store.save, []
+
+    def save(spec, result):
+        original(spec, result)
+        saved.append(spec)
+        if len(saved) == 1:
+            act()
+
+    store.save = save
+    return saved
+
+
+def wait_for_a_run(store, program, seconds):
+    """Until a program that sweeps has finished its first run."""
+    deadline = time.monotonic() + seconds
+    while not list(store.glob("runs/*/*.json")):
+        assert time.monotonic() < deadline
+        assert program.poll() is None
+        time.sleep(0.01)
 
 
 def test_runs_done_alone_equal_those_done_together():
@@ -128,13 +148,7 @@ def test_a_killed_parent_leaves_no_workers_and_the_sweep_goes_on(tmp_path, refer
     file.write_text(script)
     here = str(Path(__file__).parent)
     program = subprocess.Popen([sys.executable, str(file), str(tmp_path / "store"), here])
-    deadline = time.monotonic() + 60
-    while not list((tmp_path / "store").glob("runs/*/*.json")):
-        assert time.monotonic() < deadline
-        assert program.poll() is None
-        time.sleep(0.01)
-    import psutil
-
+    wait_for_a_run(tmp_path / "store", program, 60)
     workers = psutil.Process(program.pid).children(recursive=True)
     program.kill()
     program.wait()
@@ -146,27 +160,18 @@ def test_a_killed_parent_leaves_no_workers_and_the_sweep_goes_on(tmp_path, refer
 
 
 def test_a_killed_worker_is_replaced(tmp_path, reference):
-    import psutil
+    store, killed = Store(tmp_path / "store"), []
 
-    from heavybandit.pipeline import sweep as module
+    def kill():
+        for child in psutil.Process().children(recursive=True):
+            said = " ".join(child.cmdline())
+            if "loky" in said and "tracker" not in said:
+                killed.append(child.pid)
+                child.kill()
+                break
 
-    store = Store(tmp_path / "store")
-    original = store.save
-    killed = []
-
-    def save_and_kill(spec, result):
-        original(spec, result)
-        if not killed:
-            for child in psutil.Process().children(recursive=True):
-                if "loky" in " ".join(child.cmdline()) and "tracker" not in " ".join(
-                    child.cmdline()
-                ):
-                    killed.append(child.pid)
-                    child.kill()
-                    break
-
-    store.save = save_and_kill
-    module.sweep(TINY, store, workers=2, progress=False)
+    at_the_first_save(store, kill)
+    sweep(TINY, store, workers=2, progress=False)
     assert killed
     assert bytes_of(store, tmp_path / "data") == reference
 
@@ -201,11 +206,7 @@ def test_ctrl_c_stops_promptly_and_keeps_what_is_finished(tmp_path):
         text=True,
         start_new_session=True,
     )
-    deadline = time.monotonic() + 90
-    while not list(store.glob("runs/*/*.json")):
-        assert time.monotonic() < deadline
-        assert program.poll() is None
-        time.sleep(0.02)
+    wait_for_a_run(store, program, 90)
     os.killpg(program.pid, signal.SIGINT)
     asked = time.monotonic()
     _, said = program.communicate(timeout=60)
@@ -238,18 +239,9 @@ def test_a_dask_cluster_makes_the_same_bytes_even_if_a_worker_is_killed(
         pids = list(client.run(os.getpid).values())
     assert len(set(pids)) == 2
     assert os.getpid() not in pids
-    original = store.save
-    killed = []
-
-    def save_and_kill(spec, result):
-        original(spec, result)
-        if not killed:
-            os.kill(pids[0], signal.SIGKILL)
-            killed.append(pids[0])
-
-    store.save = save_and_kill
+    saved = at_the_first_save(store, lambda: os.kill(pids[0], signal.SIGKILL))
     summary = sweep(TINY, store, dask=address, progress=False)
-    assert killed
+    assert saved
     assert summary.done == 64
     assert bytes_of(store, tmp_path / "data") == reference
 
@@ -268,8 +260,6 @@ def test_workers_with_other_versions_are_refused(tmp_path, monkeypatch, cluster)
 
 
 def test_a_run_that_fails_ends_the_sweep_with_its_error_and_keeps_the_rest(tmp_path):
-    from dataclasses import replace
-
     bad = replace(TINY, policies=(*TINY.policies, recipe("SupBMM", v=3.0, delta=1e-30)))
     bad = replace(bad, horizons=(600,), worlds=TINY.worlds[:1])
     good = replace(TINY, horizons=(600,), worlds=TINY.worlds[:1])
@@ -289,16 +279,7 @@ def test_a_ctrl_c_that_python_drops_stops_the_sweep_all_the_same(tmp_path, monke
             time.sleep(0.05)  # the handler runs in here
 
     store = Store(tmp_path)
-    original = store.save
-    saved = []
-
-    def save(spec, result):
-        original(spec, result)
-        saved.append(spec)
-        if len(saved) == 1:
-            Dropped()
-
-    store.save = save
+    saved = at_the_first_save(store, Dropped)
     dropped = []
     monkeypatch.setattr(sys, "unraisablehook", lambda what: dropped.append(what.exc_type))
     before = signal.getsignal(signal.SIGINT)

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import lambertw
 
@@ -147,17 +147,13 @@ def test_theorem_2_is_the_last_line_of_its_proof(T, d, K, v, delta, eps):
 
 @given(horizons, dims, arms, v_values, delta_values, eps_values)
 def test_theorem_1_covers_what_its_proof_derives(T, d, K, v, delta, eps):
-    r, alpha = theory.plays_per_round(T, K, delta), theory.alpha_bmm(T, v, eps)
-    proof = 2 * math.sqrt(T * r) + 40 * (1 + alpha) * math.log(T) * math.sqrt(d * T * r)
-    assert theory.theorem1(T, d, K, v, delta, eps) >= proof
-
-
-@given(horizons, dims, arms, v_values, delta_values)
-def test_theorem_1_is_within_half_of_what_its_proof_derives_at_finite_variance(T, d, K, v, delta):
-    # 120√2/(40√8) = 1.5 and 5√2/(2√8) = 1.25, because r ≥ 8L
-    r, alpha = theory.plays_per_round(T, K, delta), theory.alpha_bmm(T, v, 1)
-    proof = 2 * math.sqrt(T * r) + 40 * (1 + alpha) * math.log(T) * math.sqrt(d * T * r)
-    assert theory.theorem1(T, d, K, v, delta, 1) <= 1.5 * proof * (1 + 1e-12)
+    r = theory.plays_per_round(T, K, delta)
+    for order in (eps, 1):
+        alpha, bound = theory.alpha_bmm(T, v, order), theory.theorem1(T, d, K, v, delta, order)
+        proof = 2 * math.sqrt(T * r) + 40 * (1 + alpha) * math.log(T) * math.sqrt(d * T * r)
+        assert bound >= proof
+    # at a finite variance by half: 120√2/(40√8) = 1.5 and 5√2/(2√8) = 1.25, because r ≥ 8L
+    assert bound <= 1.5 * proof * (1 + 1e-12)
 
 
 @given(st.floats(1, 1e9), v_values, eps_values, st.floats(0.001, 1))
@@ -187,14 +183,6 @@ def test_lemma_7_with_any_gamma_is_what_lemma_8_leaves_to_the_other_arms(K, T, e
     assert theory.lemma7_with_gamma(T, K, eps, gamma) == pytest.approx(left, abs=1e-9 * T)
 
 
-REPAIRED = [
-    (K, d, eps)
-    for K in (4, 5, 8, 20)
-    for d in sorted({K + 1, K + 2, 2 * K, 2 * K + 1, 3 * K, 4 * K + 3, 10 * K})
-    for eps in (1.0, 0.9, 0.7, 0.5, 0.3, 0.1)
-]
-
-
 def proved(T, d, K, eps):
     """What the stages of the construction with a capped γ cost together, over Theorem 3's bound."""
     world = lower_bound(T, d, K, eps, gamma_from="capped")
@@ -203,20 +191,14 @@ def proved(T, d, K, eps):
     return world.n_stages * each / theory.theorem3(T, d, eps)
 
 
-def test_the_capped_construction_proves_theorem_3_from_the_repaired_horizon_on():
-    for K, d, eps in REPAIRED:
-        least = math.ceil(theory.theorem3_repaired(d, K, eps))
-        for factor in (1, 1.01, 1.3, 2, 3, 10, 100, 10_000):
-            T = math.ceil(least * factor)
-            assert proved(T, d, K, eps) >= 1, (T, d, K, eps)
-
-
+@settings(max_examples=1000)
 @given(st.integers(4, 40), st.integers(1, 400), st.floats(0.05, 1), st.floats(1, 1e6))
 def test_the_repaired_horizon_is_long_enough_for_any_size(K, more, eps, factor):
     d = K + more
-    T = theory.theorem3_repaired(d, K, eps) * factor
-    if T < 1e300:
-        assert proved(math.ceil(T), d, K, eps) >= 1
+    least = theory.theorem3_repaired(d, K, eps)
+    for T in (least, least * factor):
+        if T < 1e300:
+            assert proved(math.ceil(T), d, K, eps) >= 1
 
 
 def test_far_below_the_repaired_horizon_the_capped_construction_proves_nothing_of_the_kind():

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 from heavybandit.pipeline.recipes import recipe
-from heavybandit.pipeline.spec import Experiment, Plan
+from heavybandit.pipeline.spec import EXPERIMENTS, Experiment, Plan
 from heavybandit.pipeline.store import Store
 from heavybandit.pipeline.sweep import sweep
+from heavybandit.pipeline.tables import consolidate
+from heavybandit.replication.regrets import Runs
 
 TINY = Experiment(
     name="tiny",
@@ -34,10 +39,7 @@ AUDITED = Experiment(
         recipe("symmetric", noise=recipe("StudentT", df=2.5, scale=3.0), n_arms=4, dim=2),
         recipe("section6", noise="student-t", n_arms=3, dim=2),
     ),
-    policies=(
-        recipe("SupBTC", v=1.0, width_scale=0.02),
-        recipe("SupBTC", v=1.0, width_scale=0.1),
-    ),
+    policies=(recipe("SupBTC", v=1.0, width_scale=0.02), recipe("SupBTC", v=1.0, width_scale=0.1)),
     horizons=(300,),
     seeds=3,
     first_seed=5,
@@ -53,3 +55,23 @@ def filled(folder: Path, *experiments: Plan) -> Store:
     for experiment in experiments:
         sweep(experiment, store, progress=False)
     return store
+
+
+def published(
+    monkeypatch: pytest.MonkeyPatch, store: Store, folder: Path, *experiments: Plan
+) -> Path:
+    """The folder, with the results of some experiments, which are among the known ones now."""
+    for experiment in experiments:
+        monkeypatch.setitem(EXPERIMENTS, experiment.name, experiment)
+        consolidate(experiment, store, folder)
+    return folder
+
+
+def some_runs(regrets: list[float], horizon: int = 100) -> Runs:
+    """Runs of seeds 0, 1, … that ended with these regrets."""
+    seeds, nothing = tuple(range(len(regrets))), np.zeros((len(regrets), 1), dtype=np.int64)
+    none = nothing[:, 0]
+    where = {"world": "w", "where": {}, "policy": "P", "settings": {}, "horizon": horizon}
+    counts = {"explored": nothing, "exploited": none, "entering": nothing, "truncated": none}
+    more = {"plays": horizon, "regrets": np.array(regrets), "index": seeds, "seeds": seeds}
+    return Runs(**where, **counts, **more, missed=none)

@@ -1,11 +1,6 @@
 """What is missing is simulated; what is not whole is an error and is left as it is."""
 
-from __future__ import annotations
-
 import dataclasses
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,11 +15,11 @@ from tiny import TINY
 
 
 @pytest.fixture
-def swept(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def swept(monkeypatch):
     """What every sweep that `ensure` asks for has done; in this process, whatever the machine."""
-    done: list[Any] = []
+    done = []
 
-    def here(experiment: Any, store: Store, *, workers: int) -> None:
+    def here(experiment, store, *, workers):
         assert workers >= 1
         done.append(sweep(experiment, store, workers=1, progress=False))
 
@@ -32,9 +27,7 @@ def swept(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return done
 
 
-def test_results_that_are_whole_are_left_alone(
-    data: Path, tmp_path: Path, swept: list[Any]
-) -> None:
+def test_results_that_are_whole_are_left_alone(data, tmp_path, swept):
     before = {path: path.stat().st_mtime_ns for path in data.iterdir()}
     ensure("tiny", data, tmp_path / "store")
     assert swept == []
@@ -42,7 +35,7 @@ def test_results_that_are_whole_are_left_alone(
     assert {path: path.stat().st_mtime_ns for path in data.iterdir()} == before
 
 
-def test_results_that_are_not_there_are_made(data: Path, tmp_path: Path, swept: list[Any]) -> None:
+def test_results_that_are_not_there_are_made(data, tmp_path, swept):
     ensure("tiny", tmp_path / "new", tmp_path / "store")
     assert [(summary.found, summary.done) for summary in swept] == [(0, 12)]
     assert contents(tmp_path / "new") == contents(data)
@@ -50,14 +43,10 @@ def test_results_that_are_not_there_are_made(data: Path, tmp_path: Path, swept: 
     assert len(swept) == 1
 
 
-def test_runs_that_are_stored_are_not_done_again(
-    data: Path, tiny_store: Store, tmp_path: Path, swept: list[Any]
-) -> None:
+def test_runs_that_are_stored_are_not_done_again(data, tiny_store, tmp_path, swept):
     store = Store(tmp_path / "store")
     for spec in TINY.runs()[:7]:
-        result = tiny_store.load(spec)
-        assert result is not None
-        store.save(spec, result)
+        store.save(spec, tiny_store.load(spec))
     ensure("tiny", tmp_path / "new", tmp_path / "store")
     assert [(summary.found, summary.done) for summary in swept] == [(7, 5)]
     assert contents(tmp_path / "new") == contents(data)
@@ -76,8 +65,8 @@ def test_runs_that_are_stored_are_not_done_again(
     ids=["no runs", "no curves", "no sidecar", "bad sidecar", "changed run", "changed curve"],
 )
 def test_results_that_do_not_check_are_an_error_and_are_left_as_they_are(
-    data: Path, tiny_store: Store, swept: list[Any], spoil: Callable[[Path], Any]
-) -> None:
+    data, tiny_store, swept, spoil
+):
     """Repairing them would hide that something had changed."""
     spoil(data)
     before = contents(data)
@@ -89,9 +78,7 @@ def test_results_that_do_not_check_are_an_error_and_are_left_as_they_are(
     assert contents(data) == before
 
 
-def test_results_of_another_description_are_an_error(
-    data: Path, tmp_path: Path, swept: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_of_another_description_are_an_error(data, tmp_path, swept, monkeypatch):
     fewer = dataclasses.replace(TINY, worlds=TINY.worlds[:1], seeds=1)
     monkeypatch.setitem(EXPERIMENTS, "tiny", fewer)
     with pytest.raises(StoreError, match=r"another description of tiny.*heavybandit sweep tiny"):
@@ -100,23 +87,19 @@ def test_results_of_another_description_are_an_error(
 
 
 @pytest.mark.parametrize("start", ["", "notebooks", "src/heavybandit"])
-def test_the_store_is_the_repositorys_wherever_one_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: str
-) -> None:
+def test_the_store_is_the_repositorys_wherever_one_starts(tmp_path, monkeypatch, start):
     for folder in ("notebooks", "src/heavybandit"):
         (tmp_path / folder).mkdir(parents=True)
     monkeypatch.chdir(tmp_path / start)
     assert default_store() == tmp_path / "build" / "store"
 
 
-def test_outside_a_repository_the_store_is_in_the_working_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_outside_a_repository_the_store_is_in_the_working_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert default_store() == tmp_path / "build" / "store"
 
 
-def test_an_experiment_that_does_not_exist_cannot_be_made(tmp_path: Path, swept: list[Any]) -> None:
+def test_an_experiment_that_does_not_exist_cannot_be_made(tmp_path, swept):
     with pytest.raises(ValueError, match="there is no experiment 'sectoin6'"):
         ensure("sectoin6", tmp_path / "data", tmp_path / "store")
     assert swept == []

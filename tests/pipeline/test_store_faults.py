@@ -1,7 +1,5 @@
 """The store on a full disk, in folders that may not be written, and among other processes."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os
@@ -12,9 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,7 +22,7 @@ from stored import RESULT, everything, spec
 
 
 @contextlib.contextmanager
-def files_no_larger_than(size: int) -> Iterator[None]:
+def files_no_larger_than(size):
     """The system refuses to write more than so many bytes into one file (EFBIG)."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
@@ -36,7 +32,7 @@ def files_no_larger_than(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_run_that_finds_no_room_is_an_error_and_leaves_no_part_of_it(kept: Store) -> None:
+def test_a_run_that_finds_no_room_is_an_error_and_leaves_no_part_of_it(kept):
     before = everything(kept.folder)
     large = {"curve": [1 / 3] * 10_000}
     path = kept.path(spec(1))
@@ -51,7 +47,7 @@ def test_a_run_that_finds_no_room_is_an_error_and_leaves_no_part_of_it(kept: Sto
     assert kept.load(spec(1)) == large
 
 
-def test_a_run_that_finds_no_room_does_not_harm_the_one_it_would_replace(kept: Store) -> None:
+def test_a_run_that_finds_no_room_does_not_harm_the_one_it_would_replace(kept):
     before = everything(kept.folder)
     with files_no_larger_than(8192), pytest.raises(StoreError, match="no room left"):
         kept.save(spec(), {"curve": [1 / 3] * 10_000})
@@ -59,7 +55,7 @@ def test_a_run_that_finds_no_room_does_not_harm_the_one_it_would_replace(kept: S
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-def test_a_full_device_is_an_error_that_says_so(kept: Store) -> None:
+def test_a_full_device_is_an_error_that_says_so(kept):
     path = kept.path(spec(1))
     (kept.folder / "tmp" / f"{path.name}-{store._me()}").symlink_to("/dev/full")
     with pytest.raises(StoreError, match="no room left") as caught:
@@ -71,7 +67,7 @@ def test_a_full_device_is_an_error_that_says_so(kept: Store) -> None:
     assert kept.load(spec()) == RESULT
 
 
-def test_a_new_store_that_finds_no_room_is_an_error_and_has_no_format_yet(tmp_path: Path) -> None:
+def test_a_new_store_that_finds_no_room_is_an_error_and_has_no_format_yet(tmp_path):
     with files_no_larger_than(0), pytest.raises(StoreError, match="no room left"):
         Store(tmp_path / "store")
     assert not (tmp_path / "store" / "format.json").exists()
@@ -79,7 +75,7 @@ def test_a_new_store_that_finds_no_room_is_an_error_and_has_no_format_yet(tmp_pa
 
 
 @pytest.fixture
-def guarded() -> Iterator[Store]:
+def guarded():
     """A store with a finished run, in a folder that anyone can reach."""
     place = Path(tempfile.mkdtemp(prefix="heavybandit-test-"))
     place.chmod(0o755)
@@ -90,11 +86,8 @@ def guarded() -> Iterator[Store]:
 
 
 @contextlib.contextmanager
-def may_only_read(folder: Path) -> Iterator[None]:
-    """Nothing under the folder can be written; root, who always can, becomes nobody meanwhile."""
-    modes = {p: p.stat().st_mode for p in (folder, *folder.rglob("*"))}
-    for path in modes:
-        path.chmod(0o555 if path.is_dir() else 0o444)
+def as_nobody():
+    """Without root's rights, if we have them."""
     root = os.geteuid() == 0
     if root:
         os.seteuid(65534)
@@ -103,14 +96,24 @@ def may_only_read(folder: Path) -> Iterator[None]:
     finally:
         if root:
             os.seteuid(0)
+
+
+@contextlib.contextmanager
+def may_only_read(folder):
+    """Nothing under the folder can be written; root, who always can, becomes nobody meanwhile."""
+    modes = {p: p.stat().st_mode for p in (folder, *folder.rglob("*"))}
+    for path in modes:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    try:
+        with as_nobody():
+            yield
+    finally:
         for path, mode in modes.items():
             if path.exists():
                 path.chmod(mode)
 
 
-def test_a_read_only_store_cannot_be_opened_for_a_sweep_and_the_error_says_why(
-    guarded: Store,
-) -> None:
+def test_a_read_only_store_cannot_be_opened_for_a_sweep_and_the_error_says_why(guarded):
     before = everything(guarded.folder)
     with may_only_read(guarded.folder), pytest.raises(StoreError, match="no permission") as caught:
         Store(guarded.folder)
@@ -119,9 +122,7 @@ def test_a_read_only_store_cannot_be_opened_for_a_sweep_and_the_error_says_why(
     assert everything(guarded.folder) == before
 
 
-def test_a_store_that_becomes_read_only_refuses_new_runs_and_still_gives_old_ones(
-    guarded: Store,
-) -> None:
+def test_a_store_that_becomes_read_only_refuses_new_runs_and_still_gives_old_ones(guarded):
     before = everything(guarded.folder)
     with may_only_read(guarded.folder):
         with pytest.raises(StoreError, match="no permission"):
@@ -130,32 +131,23 @@ def test_a_store_that_becomes_read_only_refuses_new_runs_and_still_gives_old_one
     assert everything(guarded.folder) == before
 
 
-def test_a_damaged_file_that_cannot_be_set_aside_is_an_error_and_left_as_it_is(
-    guarded: Store,
-) -> None:
+def test_a_damaged_file_that_cannot_be_set_aside_is_an_error_and_left_as_it_is(guarded):
     guarded.path(spec()).write_bytes(b"{")
     with may_only_read(guarded.folder), pytest.raises(StoreError, match="no permission"):
         guarded.load(spec())
     assert guarded.path(spec()).read_bytes() == b"{"
 
 
-def test_a_format_file_that_may_not_be_read_is_an_error_that_names_it(guarded: Store) -> None:
+def test_a_format_file_that_may_not_be_read_is_an_error_that_names_it(guarded):
     marker = guarded.folder / "format.json"
     for path in (guarded.folder, *guarded.folder.iterdir()):
         path.chmod(0o777)
     marker.chmod(0o000)
-    root = os.geteuid() == 0
-    if root:
-        os.seteuid(65534)
-    try:
-        with pytest.raises(StoreError, match=r"format\.json"):
-            Store(guarded.folder)
-    finally:
-        if root:
-            os.seteuid(0)
+    with as_nobody(), pytest.raises(StoreError, match=r"format\.json"):
+        Store(guarded.folder)
 
 
-def test_a_claim_that_may_not_be_written_is_an_error_that_says_so(guarded: Store) -> None:
+def test_a_claim_that_may_not_be_written_is_an_error_that_says_so(guarded):
     with (
         may_only_read(guarded.folder),
         pytest.raises(StoreError, match="no permission"),
@@ -167,7 +159,7 @@ def test_a_claim_that_may_not_be_written_is_an_error_that_says_so(guarded: Store
 # What dead processes leave behind.
 
 
-def test_only_what_dead_processes_of_this_machine_were_writing_is_swept_up(kept: Store) -> None:
+def test_only_what_dead_processes_of_this_machine_were_writing_is_swept_up(kept):
     with subprocess.Popen(["true"]) as child:
         child.wait()
     dead, host = child.pid, socket.gethostname()
@@ -209,7 +201,7 @@ for line in sys.stdin:
 class Other:
     """Another process that claims and releases when told to."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path):
         self.process = subprocess.Popen(
             [sys.executable, "-c", HOLDER, str(path)],
             stdin=subprocess.PIPE,
@@ -217,26 +209,24 @@ class Other:
             text=True,
         )
 
-    def told_to(self, order: str) -> str:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
+    def told_to(self, order):
         self.process.stdin.write(f"{order}\n")
         self.process.stdin.flush()
         return self.process.stdout.readline().strip()
 
-    def kill(self) -> None:
+    def kill(self):
         self.process.send_signal(signal.SIGKILL)
         self.process.communicate()
 
 
 @pytest.fixture
-def other(kept: Store) -> Iterator[Other]:
+def other(kept):
     made = Other(kept.folder / "locks" / "group")
     yield made
     made.kill()
 
 
-def test_a_group_has_one_holder_until_it_is_released(kept: Store, other: Other) -> None:
+def test_a_group_has_one_holder_until_it_is_released(kept, other):
     assert other.told_to("claim") == "True"
     with kept.lock("group") as held, kept.lock("another") as held_too:
         assert not held
@@ -248,7 +238,7 @@ def test_a_group_has_one_holder_until_it_is_released(kept: Store, other: Other) 
     assert other.told_to("claim") == "True"
 
 
-def test_a_group_whose_holder_was_killed_can_be_claimed(kept: Store, other: Other) -> None:
+def test_a_group_whose_holder_was_killed_can_be_claimed(kept, other):
     assert other.told_to("claim") == "True"
     assert not Lock(kept.folder / "locks" / "group").held
     other.kill()
@@ -256,8 +246,8 @@ def test_a_group_whose_holder_was_killed_can_be_claimed(kept: Store, other: Othe
         assert held
 
 
-def test_a_claim_is_released_when_the_work_fails(kept: Store) -> None:
-    def work() -> None:
+def test_a_claim_is_released_when_the_work_fails(kept):
+    def work():
         with kept.lock("group") as held:
             assert held
             raise ZeroDivisionError
@@ -268,10 +258,8 @@ def test_a_claim_is_released_when_the_work_fails(kept: Store) -> None:
         assert held
 
 
-def test_a_file_system_without_locks_is_not_taken_for_another_holder(
-    kept: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def no_locks(*_: Any) -> None:
+def test_a_file_system_without_locks_is_not_taken_for_another_holder(kept, monkeypatch):
+    def no_locks(*_):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
     monkeypatch.setattr("fcntl.flock", no_locks)

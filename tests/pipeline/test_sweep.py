@@ -1,16 +1,16 @@
 """A sweep gives the same bytes whoever does it, in any order, however often it is killed."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from heavybandit.pipeline.recipes import recipe
@@ -39,13 +39,13 @@ TINY = Experiment(
 )
 
 
-def bytes_of(store: Store, folder: Path, experiment: Experiment = TINY) -> dict[str, bytes]:
+def bytes_of(store, folder, experiment=TINY):
     """The consolidated files of a finished store."""
     return {path.name: path.read_bytes() for path in consolidate(experiment, store, folder)}
 
 
 @pytest.fixture(scope="module")
-def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+def reference(tmp_path_factory):
     """What one uninterrupted worker makes of TINY."""
     folder = tmp_path_factory.mktemp("reference")
     store = Store(folder / "store")
@@ -54,26 +54,42 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return bytes_of(store, folder / "data")
 
 
-def test_two_workers_make_the_same_bytes_as_one(
-    tmp_path: Path, reference: dict[str, bytes]
-) -> None:
+@pytest.mark.parametrize("how", [{"workers": 2}, {"shuffle": 7}])
+def test_two_workers_and_any_order_make_the_same_bytes(tmp_path, reference, how):
     store = Store(tmp_path / "store")
-    assert sweep(TINY, store, workers=2, progress=False).done == 64
+    assert sweep(TINY, store, progress=False, **how).done == 64
     assert bytes_of(store, tmp_path / "data") == reference
 
 
-def test_shuffled_order_makes_the_same_bytes(tmp_path: Path, reference: dict[str, bytes]) -> None:
-    store = Store(tmp_path / "store")
-    sweep(TINY, store, progress=False, shuffle=7)
-    assert bytes_of(store, tmp_path / "data") == reference
+def at_the_first_save(store, act):
+    """Do something once a first run is saved; the list of all that are."""
+    original, saved = store.save, []
+
+    def save(spec, result):
+        original(spec, result)
+        saved.append(spec)
+        if len(saved) == 1:
+            act()
+
+    store.save = save
+    return saved
 
 
-def test_runs_done_alone_equal_those_done_together() -> None:
+def wait_for_a_run(store, program, seconds):
+    """Until a program that sweeps has finished its first run."""
+    deadline = time.monotonic() + seconds
+    while not list(store.glob("runs/*/*.json")):
+        assert time.monotonic() < deadline
+        assert program.poll() is None
+        time.sleep(0.01)
+
+
+def test_runs_done_alone_equal_those_done_together():
     group = next(TINY.groups())
     assert RunSpec.run(group) == [RunSpec.run([spec])[0] for spec in group]
 
 
-def test_a_finished_sweep_does_nothing_again(tmp_path: Path) -> None:
+def test_a_finished_sweep_does_nothing_again(tmp_path):
     store = Store(tmp_path)
     sweep(TINY, store, progress=False)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("runs/*/*.json")}
@@ -82,11 +98,11 @@ def test_a_finished_sweep_does_nothing_again(tmp_path: Path) -> None:
     assert {p: p.stat().st_mtime_ns for p in tmp_path.glob("runs/*/*.json")} == before
 
 
-def _sweep_in_child(folder: Path) -> None:
+def _sweep_in_child(folder):
     sweep(TINY, Store(folder), progress=False)
 
 
-def test_fifty_kills_lose_and_repeat_nothing(tmp_path: Path, reference: dict[str, bytes]) -> None:
+def test_fifty_kills_lose_and_repeat_nothing(tmp_path, reference):
     """kill -9 at random moments; a child is a fork, so that it is at work from its first moment."""
     fork = multiprocessing.get_context("fork")
     rng = np.random.default_rng(50)
@@ -95,7 +111,7 @@ def test_fifty_kills_lose_and_repeat_nothing(tmp_path: Path, reference: dict[str
     while kills < 50:
         folder = tmp_path / f"store{rounds}"
         rounds += 1
-        finished: dict[Path, int] = {}
+        finished = {}
         while True:
             child = fork.Process(target=_sweep_in_child, args=(folder,))
             child.start()
@@ -119,9 +135,7 @@ def test_fifty_kills_lose_and_repeat_nothing(tmp_path: Path, reference: dict[str
     assert seen_partial >= 10, "the kills did not hit sweeps under way"
 
 
-def test_a_killed_parent_leaves_no_workers_and_the_sweep_goes_on(
-    tmp_path: Path, reference: dict[str, bytes]
-) -> None:
+def test_a_killed_parent_leaves_no_workers_and_the_sweep_goes_on(tmp_path, reference):
     """The whole program with two worker processes, killed while they work."""
     script = (
         "import sys; sys.path.insert(0, sys.argv[2]); from test_sweep import TINY\n"
@@ -134,13 +148,7 @@ def test_a_killed_parent_leaves_no_workers_and_the_sweep_goes_on(
     file.write_text(script)
     here = str(Path(__file__).parent)
     program = subprocess.Popen([sys.executable, str(file), str(tmp_path / "store"), here])
-    deadline = time.monotonic() + 60
-    while not list((tmp_path / "store").glob("runs/*/*.json")):
-        assert time.monotonic() < deadline
-        assert program.poll() is None
-        time.sleep(0.01)
-    import psutil
-
+    wait_for_a_run(tmp_path / "store", program, 60)
     workers = psutil.Process(program.pid).children(recursive=True)
     program.kill()
     program.wait()
@@ -151,39 +159,30 @@ def test_a_killed_parent_leaves_no_workers_and_the_sweep_goes_on(
     assert bytes_of(store, tmp_path / "data") == reference
 
 
-def test_a_killed_worker_is_replaced(tmp_path: Path, reference: dict[str, bytes]) -> None:
-    import psutil
+def test_a_killed_worker_is_replaced(tmp_path, reference):
+    store, killed = Store(tmp_path / "store"), []
 
-    from heavybandit.pipeline import sweep as module
+    def kill():
+        for child in psutil.Process().children(recursive=True):
+            said = " ".join(child.cmdline())
+            if "loky" in said and "tracker" not in said:
+                killed.append(child.pid)
+                child.kill()
+                break
 
-    store = Store(tmp_path / "store")
-    original = store.save
-    killed: list[int] = []
-
-    def save_and_kill(spec: object, result: object) -> None:
-        original(spec, result)  # type: ignore[arg-type]
-        if not killed:
-            for child in psutil.Process().children(recursive=True):
-                if "loky" in " ".join(child.cmdline()) and "tracker" not in " ".join(
-                    child.cmdline()
-                ):
-                    killed.append(child.pid)
-                    child.kill()
-                    break
-
-    store.save = save_and_kill  # type: ignore[method-assign, assignment]
-    module.sweep(TINY, store, workers=2, progress=False)
+    at_the_first_save(store, kill)
+    sweep(TINY, store, workers=2, progress=False)
     assert killed
     assert bytes_of(store, tmp_path / "data") == reference
 
 
-def test_two_sweeps_at_once_share_the_work(tmp_path: Path, reference: dict[str, bytes]) -> None:
+def test_two_sweeps_at_once_share_the_work(tmp_path, reference):
     fork = multiprocessing.get_context("fork")
     folder = tmp_path / "store"
     Store(folder)
     queue = fork.SimpleQueue()
 
-    def work() -> None:
+    def work():
         queue.put(sweep(TINY, Store(folder), progress=False))
 
     children = [fork.Process(target=work) for _ in range(2)]
@@ -197,7 +196,7 @@ def test_two_sweeps_at_once_share_the_work(tmp_path: Path, reference: dict[str, 
     assert bytes_of(Store(folder), tmp_path / "data") == reference
 
 
-def test_ctrl_c_stops_promptly_and_keeps_what_is_finished(tmp_path: Path) -> None:
+def test_ctrl_c_stops_promptly_and_keeps_what_is_finished(tmp_path):
     """A long sweep from the command line with two workers, interrupted as a terminal would."""
     command = [sys.executable, "-m", "heavybandit", "sweep", "map_t", "--workers", "2"]
     store = tmp_path / "store"
@@ -207,11 +206,7 @@ def test_ctrl_c_stops_promptly_and_keeps_what_is_finished(tmp_path: Path) -> Non
         text=True,
         start_new_session=True,
     )
-    deadline = time.monotonic() + 90
-    while not list(store.glob("runs/*/*.json")):
-        assert time.monotonic() < deadline
-        assert program.poll() is None
-        time.sleep(0.02)
+    wait_for_a_run(store, program, 90)
     os.killpg(program.pid, signal.SIGINT)
     asked = time.monotonic()
     _, said = program.communicate(timeout=60)
@@ -224,69 +219,47 @@ def test_ctrl_c_stops_promptly_and_keeps_what_is_finished(tmp_path: Path) -> Non
 
 
 @pytest.fixture(scope="module")
-def cluster() -> object:
+def cluster():
     from distributed import LocalCluster
 
     with LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address=None,
+        n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
     ) as cluster:
         yield cluster
 
 
 def test_a_dask_cluster_makes_the_same_bytes_even_if_a_worker_is_killed(
-    tmp_path: Path, reference: dict[str, bytes], cluster: object
-) -> None:
+    tmp_path, reference, cluster
+):
     from distributed import Client
 
-    address = cluster.scheduler_address  # type: ignore[attr-defined]
+    address = cluster.scheduler_address
     store = Store(tmp_path / "store")
     with Client(address, set_as_default=False) as client:
         pids = list(client.run(os.getpid).values())
     assert len(set(pids)) == 2
     assert os.getpid() not in pids
-    original = store.save
-    killed: list[int] = []
-
-    def save_and_kill(spec: object, result: object) -> None:
-        original(spec, result)  # type: ignore[arg-type]
-        if not killed:
-            os.kill(pids[0], signal.SIGKILL)
-            killed.append(pids[0])
-
-    store.save = save_and_kill  # type: ignore[method-assign, assignment]
+    saved = at_the_first_save(store, lambda: os.kill(pids[0], signal.SIGKILL))
     summary = sweep(TINY, store, dask=address, progress=False)
-    assert killed
+    assert saved
     assert summary.done == 64
     assert bytes_of(store, tmp_path / "data") == reference
 
 
-def test_no_scheduler_at_the_address_is_said_in_a_sentence(tmp_path: Path) -> None:
+def test_no_scheduler_at_the_address_is_said_in_a_sentence(tmp_path):
     with pytest.raises(SweepError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1"):
         sweep(TINY, Store(tmp_path), dask="tcp://127.0.0.1:1", progress=False)
 
 
-def test_workers_with_other_versions_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: object
-) -> None:
+def test_workers_with_other_versions_are_refused(tmp_path, monkeypatch, cluster):
     ours = {**made_with(), "numpy": "0.0"}
     monkeypatch.setattr("heavybandit.pipeline.sweep.made_with", lambda: ours)
     with pytest.raises(SweepError, match="install the same versions"):
-        sweep(
-            TINY,
-            Store(tmp_path),
-            dask=cluster.scheduler_address,  # type: ignore[attr-defined]
-            progress=False,
-        )
+        sweep(TINY, Store(tmp_path), dask=cluster.scheduler_address, progress=False)
     assert not list(tmp_path.glob("runs/*/*.json"))
 
 
-def test_a_run_that_fails_ends_the_sweep_with_its_error_and_keeps_the_rest(tmp_path: Path) -> None:
-    from dataclasses import replace
-
+def test_a_run_that_fails_ends_the_sweep_with_its_error_and_keeps_the_rest(tmp_path):
     bad = replace(TINY, policies=(*TINY.policies, recipe("SupBMM", v=3.0, delta=1e-30)))
     bad = replace(bad, horizons=(600,), worlds=TINY.worlds[:1])
     good = replace(TINY, horizons=(600,), worlds=TINY.worlds[:1])
@@ -297,28 +270,17 @@ def test_a_run_that_fails_ends_the_sweep_with_its_error_and_keeps_the_rest(tmp_p
     assert sweep(good, store, progress=False).found == 16
 
 
-def test_a_ctrl_c_that_python_drops_stops_the_sweep_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_ctrl_c_that_python_drops_stops_the_sweep_all_the_same(tmp_path, monkeypatch):
     """Python ignores what is raised in __del__; the first save here interrupts from there."""
 
     class Dropped:
-        def __del__(self) -> None:
+        def __del__(self):
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.05)  # the handler runs in here
 
     store = Store(tmp_path)
-    original = store.save
-    saved: list[object] = []
-
-    def save(spec: object, result: object) -> None:
-        original(spec, result)  # type: ignore[arg-type]
-        saved.append(spec)
-        if len(saved) == 1:
-            Dropped()
-
-    store.save = save  # type: ignore[method-assign, assignment]
-    dropped: list[object] = []
+    saved = at_the_first_save(store, Dropped)
+    dropped = []
     monkeypatch.setattr(sys, "unraisablehook", lambda what: dropped.append(what.exc_type))
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):

@@ -1,7 +1,5 @@
 """Consolidated results: the same bytes from the same runs, read back by the index of a run."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json
@@ -13,7 +11,6 @@ import subprocess
 import sys
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import numba
 import numpy as np
@@ -40,8 +37,8 @@ FILES = ("tiny.runs.csv", "tiny.curves.csv", "tiny.json")
 
 
 def test_the_same_runs_give_the_same_bytes_in_whatever_order_and_company_they_were_done(
-    data: Path, tmp_path: Path
-) -> None:
+    data, tmp_path
+):
     backwards, shuffled = Store(tmp_path / "backwards"), Store(tmp_path / "shuffled")
     for spec in reversed(TINY.runs()):
         backwards.save(spec, spec.run([spec])[0])
@@ -52,14 +49,14 @@ def test_the_same_runs_give_the_same_bytes_in_whatever_order_and_company_they_we
         shutil.rmtree(tmp_path / "again")
 
 
-def test_consolidation_makes_three_files_and_says_which(tiny_store: Store, tmp_path: Path) -> None:
+def test_consolidation_makes_three_files_and_says_which(tiny_store, tmp_path):
     target = tmp_path / "deep" / "data"
     made = consolidate(TINY, tiny_store, target)
     assert made == [target / name for name in FILES]
     assert sorted(target.iterdir()) == sorted(made)
 
 
-def test_a_file_that_is_as_it_should_be_is_not_rewritten(tiny_store: Store, data: Path) -> None:
+def test_a_file_that_is_as_it_should_be_is_not_rewritten(tiny_store, data):
     for path in data.iterdir():
         os.utime(path, ns=(10**18, 10**18))
     (data / "tiny.curves.csv").write_text("run,plays,regret\n")
@@ -73,20 +70,18 @@ def test_a_file_that_is_as_it_should_be_is_not_rewritten(tiny_store: Store, data
 
 
 def test_an_unfinished_experiment_is_an_error_that_counts_and_says_how_to_go_on(
-    tiny_store: Store, tmp_path: Path
-) -> None:
+    tiny_store, tmp_path
+):
     store = Store(tmp_path / "store")
     for spec in TINY.runs()[:7]:
-        result = tiny_store.load(spec)
-        assert result is not None
-        store.save(spec, result)
+        store.save(spec, tiny_store.load(spec))
     with pytest.raises(StoreError, match=r"5 of 12 runs of tiny.*heavybandit sweep tiny"):
         consolidate(TINY, store, tmp_path / "data")
     assert not (tmp_path / "data").exists()
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_numbers_have_nine_significant_digits(value: float) -> None:
+def test_numbers_have_nine_significant_digits(value):
     text = number(value)
     assert len(Decimal(text).as_tuple().digits) <= 9
     assert math.isclose(float(text), value, rel_tol=5e-9, abs_tol=1e-320)
@@ -103,18 +98,17 @@ def test_numbers_have_nine_significant_digits(value: float) -> None:
         (None, ""),
     ],
 )
-def test_known_numbers_are_written_as_expected(value: float | None, text: str) -> None:
+def test_known_numbers_are_written_as_expected(value, text):
     assert number(value) == text
 
 
-def test_every_row_says_what_the_store_says(tiny_store: Store, data: Path) -> None:
+def test_every_row_says_what_the_store_says(tiny_store, data):
     with (data / "tiny.runs.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     specs = TINY.runs()
     assert [row["run"] for row in rows] == [str(i) for i in range(12)]
     for row, spec in zip(rows, specs, strict=True):
         result = tiny_store.load(spec)
-        assert result is not None
         seen = result["diagnostics"]
         assert None not in row  # no cell too many …
         assert None not in row.values()  # … and none too few
@@ -130,7 +124,7 @@ def test_every_row_says_what_the_store_says(tiny_store: Store, data: Path) -> No
         assert row["arms_entering"].split() == entering
 
 
-def test_settings_tell_runs_of_the_same_policy_and_world_apart(data: Path) -> None:
+def test_settings_tell_runs_of_the_same_policy_and_world_apart(data):
     rows, _ = texts(data)
     assert rows[0]["settings"] == "v=4.0 width_scale=0.02"
     assert rows[0]["world_settings"] == "dim=2 n_arms=3 noise=student-t"
@@ -139,7 +133,7 @@ def test_settings_tell_runs_of_the_same_policy_and_world_apart(data: Path) -> No
     assert len({tuple(row[c] for c in columns) for row in rows}) == len(rows)
 
 
-def test_counts_are_written_exactly_however_large() -> None:
+def test_counts_are_written_exactly_however_large():
     spec = TINY.runs()[0]
     result = spec.run([spec])[0]
     count = 12_345_678_901
@@ -150,15 +144,12 @@ def test_counts_are_written_exactly_however_large() -> None:
     assert row["visited"] == "12345678901 1"
 
 
-def test_curves_are_there_for_the_first_seeds_only_and_complete(
-    tiny_store: Store, data: Path
-) -> None:
+def test_curves_are_there_for_the_first_seeds_only_and_complete(tiny_store, data):
     _, rows = texts(data)
     wanted = []
     for i, spec in enumerate(TINY.runs()):
         if spec.seed == 5:  # the first one; curve_seeds is 1
             result = tiny_store.load(spec)
-            assert result is not None
             points = zip(result["plays"], result["curve"], strict=True)
             wanted += [
                 {"run": str(i), "plays": str(plays), "regret": f"{regret:.9g}"}
@@ -171,7 +162,7 @@ def test_curves_are_there_for_the_first_seeds_only_and_complete(
 # Reading.
 
 
-def test_row_i_belongs_to_run_i_and_has_its_settings_as_columns(data: Path) -> None:
+def test_row_i_belongs_to_run_i_and_has_its_settings_as_columns(data):
     table = read("tiny", data)
     assert list(table.index) == list(range(12))
     for i, spec in enumerate(TINY.runs()):
@@ -181,11 +172,10 @@ def test_row_i_belongs_to_run_i_and_has_its_settings_as_columns(data: Path) -> N
     assert table["world_noise"].iloc[-1] == TINY.worlds[1].params[-1][1]
 
 
-def test_what_is_read_is_what_was_computed(tiny_store: Store, data: Path) -> None:
+def test_what_is_read_is_what_was_computed(tiny_store, data):
     table, curves = read("tiny", data), read_curves("tiny", data)
     for i, spec in enumerate(TINY.runs()):
         result = tiny_store.load(spec)
-        assert result is not None
         seen = result["diagnostics"]
         assert table["regret"][i] == float(f"{result['regret']:.9g}")
         assert table["truncated"][i] == seen["truncated"]
@@ -198,7 +188,7 @@ def test_what_is_read_is_what_was_computed(tiny_store: Store, data: Path) -> Non
             assert mine.empty
 
 
-def test_a_table_is_parsed_once_until_it_changes(data: Path) -> None:
+def test_a_table_is_parsed_once_until_it_changes(data):
     first = read("tiny", data)
     assert read("tiny", data) is first
     change_a_digit(data, "tiny.runs.csv", 1, "truncated")
@@ -206,18 +196,18 @@ def test_a_table_is_parsed_once_until_it_changes(data: Path) -> None:
     assert read("tiny", data)["truncated"][0] != first["truncated"][0]
 
 
-def test_a_table_with_other_rows_than_the_experiments_runs_is_refused(data: Path) -> None:
+def test_a_table_with_other_rows_than_the_experiments_runs_is_refused(data):
     change_lines(data, "runs", lambda lines: lines[:-1])
     with pytest.raises(StoreError, match=r"tiny\.runs\.csv has other columns or other runs"):
         read("tiny", data)
 
 
-def test_reading_what_is_not_there_says_how_to_make_it(tmp_path: Path) -> None:
+def test_reading_what_is_not_there_says_how_to_make_it(tmp_path):
     with pytest.raises(StoreError, match=r"tiny\.runs\.csv.*heavybandit sweep tiny"):
         read("tiny", tmp_path)
 
 
-def test_reading_results_does_not_load_what_runs_them() -> None:
+def test_reading_results_does_not_load_what_runs_them():
     command = (
         "import sys; from heavybandit.replication import catalogue; "
         "from heavybandit.pipeline.tables import read; "
@@ -230,7 +220,7 @@ def test_reading_results_does_not_load_what_runs_them() -> None:
 # The sidecar.
 
 
-def test_the_sidecar_has_versions_and_checksums_that_match(data: Path) -> None:
+def test_the_sidecar_has_versions_and_checksums_that_match(data):
     sidecar = json.loads((data / "tiny.json").read_text())
     assert sidecar["made_with"]["heavybandit"] == hb.__version__
     assert sidecar["made_with"]["numpy"] == np.__version__
@@ -241,7 +231,7 @@ def test_the_sidecar_has_versions_and_checksums_that_match(data: Path) -> None:
     }
 
 
-def test_the_sidecar_describes_the_experiment_so_that_it_can_be_rebuilt(data: Path) -> None:
+def test_the_sidecar_describes_the_experiment_so_that_it_can_be_rebuilt(data):
     asked = json.loads((data / "tiny.json").read_text())["experiment"]
     rebuilt = Experiment(
         name=asked["name"],
@@ -255,8 +245,8 @@ def test_the_sidecar_describes_the_experiment_so_that_it_can_be_rebuilt(data: Pa
     assert [r.key for r in rebuilt.runs()] == [r.key for r in TINY.runs()]
 
 
-def test_the_sidecar_has_no_path_of_this_machine_and_no_time(data: Path) -> None:
-    def leaves(value: Any) -> list[Any]:
+def test_the_sidecar_has_no_path_of_this_machine_and_no_time(data):
+    def leaves(value):
         if isinstance(value, dict):
             return [x for k, v in value.items() for x in (k, *leaves(v))]
         if isinstance(value, list):
@@ -273,16 +263,19 @@ def test_the_sidecar_has_no_path_of_this_machine_and_no_time(data: Path) -> None
 # Two folders.
 
 
-def test_a_folder_does_not_differ_from_its_copy(data: Path, tmp_path: Path) -> None:
-    shutil.copytree(data, tmp_path / "copy")
+@pytest.fixture
+def committed(data, tmp_path):
+    """A copy of the folder with TINY's results."""
+    return shutil.copytree(data, tmp_path / "committed")
+
+
+def test_a_folder_does_not_differ_from_its_copy(data, committed):
     # Versions of what computed the results may differ; the results may not.
-    (tmp_path / "copy" / "tiny.json").write_text("{}")
-    assert differences(data, tmp_path / "copy") == []
+    (committed / "tiny.json").write_text("{}")
+    assert differences(data, committed) == []
 
 
-def test_missing_new_and_differing_files_are_named(data: Path, tmp_path: Path) -> None:
-    committed = tmp_path / "committed"
-    shutil.copytree(data, committed)
+def test_missing_new_and_differing_files_are_named(data, committed):
     change_a_digit(committed, "tiny.curves.csv", 1, "regret")
     for kind in ("runs", "curves"):
         shutil.copy(data / f"tiny.{kind}.csv", data / f"fresh.{kind}.csv")
@@ -297,9 +290,7 @@ def test_missing_new_and_differing_files_are_named(data: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"run,world\n\n", b"\xff\xfe", b'"'])
-def test_a_table_that_is_none_is_named_even_if_its_checksum_matches(
-    data: Path, content: bytes
-) -> None:
+def test_a_table_that_is_none_is_named_even_if_its_checksum_matches(data, content):
     (data / "tiny.runs.csv").write_bytes(content)
     seal_again(data)
     found = verify(data, seed=0, plays=1).differences
@@ -307,9 +298,7 @@ def test_a_table_that_is_none_is_named_even_if_its_checksum_matches(
     assert "tiny.runs.csv" in found[0]
 
 
-def test_runs_computed_with_different_versions_are_not_mixed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_computed_with_different_versions_are_not_mixed(tmp_path, monkeypatch):
     store = Store(tmp_path / "store")
     specs = TINY.runs()
     for spec in specs[1:]:
@@ -321,7 +310,7 @@ def test_runs_computed_with_different_versions_are_not_mixed(
     assert not list(tmp_path.glob("data/*.csv"))
 
 
-def test_a_deleted_table_is_missed_even_if_nobody_names_it(data: Path) -> None:
+def test_a_deleted_table_is_missed_even_if_nobody_names_it(data):
     (data / "tiny.runs.csv").unlink()
     assert any("tiny.runs.csv is missing" in d for d in verify(data, seed=0, plays=1).differences)
 
@@ -329,15 +318,11 @@ def test_a_deleted_table_is_missed_even_if_nobody_names_it(data: Path) -> None:
 # Ledgers of two folders.
 
 
-def entry(verdict: str) -> claims.Claim:
+def entry(verdict):
     return claims.Claim("prop-1", "Section 3", "something", "01.ipynb", "tests", {}, verdict)
 
 
-def test_ledgers_that_agree_are_no_difference_and_ledgers_that_differ_are(
-    data: Path, tmp_path: Path
-) -> None:
-    committed = tmp_path / "committed"
-    shutil.copytree(data, committed)
+def test_ledgers_that_agree_are_no_difference_and_ledgers_that_differ_are(data, committed):
     for folder in (data, committed):
         claims.record(entry(claims.HOLDS), folder)
     assert differences(data, committed) == []
@@ -349,18 +334,14 @@ def test_ledgers_that_agree_are_no_difference_and_ledgers_that_differ_are(
 
 
 @pytest.mark.parametrize("table", ["map.csv", "leaderboard.csv"])
-def test_tables_that_differ_are_a_difference(data: Path, tmp_path: Path, table: str) -> None:
-    committed = tmp_path / "committed"
-    shutil.copytree(data, committed)
+def test_tables_that_differ_are_a_difference(data, committed, table):
     (data / table).write_text("a\n")
     assert differences(data, committed) == []
     (committed / table).write_text("b\n")
     assert differences(data, committed) == [f"{table} differs"]
 
 
-def test_a_ledger_on_one_side_only_is_no_difference(data: Path, tmp_path: Path) -> None:
-    committed = tmp_path / "committed"
-    shutil.copytree(data, committed)
+def test_a_ledger_on_one_side_only_is_no_difference(data, committed):
     claims.record(entry(claims.HOLDS), committed)
     assert differences(data, committed) == []
     assert differences(committed, data) == []

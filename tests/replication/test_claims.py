@@ -1,7 +1,5 @@
 """Every rule of the ledger reaches every verdict it can give, and the ledger keeps its order."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -16,7 +14,7 @@ from heavybandit.replication import claims
 from heavybandit.replication.claims import Claim
 
 
-def claim(id: str = "prop-1", verdict: str = claims.HOLDS, **evidence: float) -> Claim:
+def claim(id="prop-1", verdict=claims.HOLDS, **evidence):
     return Claim(
         id,
         "Section 3",
@@ -28,14 +26,14 @@ def claim(id: str = "prop-1", verdict: str = claims.HOLDS, **evidence: float) ->
     )
 
 
-def test_an_inequality_holds_up_to_rounding_and_not_beyond() -> None:
+def test_an_inequality_holds_up_to_rounding_and_not_beyond():
     assert claims.always_at_most(1.0) == claims.HOLDS
     assert claims.always_at_most(1 + 1e-12) == claims.HOLDS
     assert claims.always_at_most(1.001) == claims.NOT_REPRODUCED
     assert claims.always_at_most(float("nan")) == claims.NOT_REPRODUCED
 
 
-def test_a_probability_holds_fails_or_stays_open() -> None:
+def test_a_probability_holds_fails_or_stays_open():
     assert claims.probability_at_most([(0, 1000), (10, 1000)], 0.25) == claims.HOLDS
     assert claims.probability_at_most([(0, 1000), (400, 1000)], 0.25) == claims.NOT_REPRODUCED
     assert claims.probability_at_most([(0, 1000)], 1e-6) == claims.OPEN
@@ -45,9 +43,7 @@ def test_a_probability_holds_fails_or_stays_open() -> None:
 
 
 @given(trials=st.integers(1, 400), data=st.data())
-def test_limits_are_where_the_binomial_tails_have_one_percent(
-    trials: int, data: st.DataObject
-) -> None:
+def test_limits_are_where_the_binomial_tails_have_one_percent(trials, data):
     hits = data.draw(st.integers(0, trials))
     low, high = claims.limits(hits, trials)
     assert 0 <= low <= hits / trials <= high <= 1
@@ -57,18 +53,18 @@ def test_limits_are_where_the_binomial_tails_have_one_percent(
         assert binom.cdf(hits, trials, high) == pytest.approx(0.01, rel=1e-6)
 
 
-def test_limits_of_nothing_in_n_trials_by_hand() -> None:
+def test_limits_of_nothing_in_n_trials_by_hand():
     """With no hit the upper limit solves (1−p)^n = 0.01."""
     assert claims.limits(0, 100) == (0.0, pytest.approx(1 - 0.01 ** (1 / 100)))
 
 
 @pytest.mark.parametrize(("hits", "trials"), [(-1, 5), (6, 5), (0, 0)])
-def test_impossible_counts_are_refused(hits: int, trials: int) -> None:
+def test_impossible_counts_are_refused(hits, trials):
     with pytest.raises(ValueError, match="hits"):
         claims.limits(hits, trials)
 
 
-def test_a_statement_of_several_parts_is_as_good_as_its_worst() -> None:
+def test_a_statement_of_several_parts_is_as_good_as_its_worst():
     good, bad, unsettled = claims.HOLDS, claims.NOT_REPRODUCED, claims.OPEN
     assert claims.all_of([good, good]) == good
     assert claims.all_of([good, unsettled]) == unsettled
@@ -78,7 +74,7 @@ def test_a_statement_of_several_parts_is_as_good_as_its_worst() -> None:
             claims.all_of(parts)
 
 
-def test_what_cannot_be_seen_fails_only_by_hits_that_chance_does_not_give() -> None:
+def test_what_cannot_be_seen_fails_only_by_hits_that_chance_does_not_give():
     assert claims.never_seen([(0, 5000), (0, 10)], 1e-6) == claims.HOLDS
     # One hit in 5,000 has a lower limit of 2e-6.
     assert claims.never_seen([(0, 5000), (1, 5000)], 1e-6) == claims.NOT_REPRODUCED
@@ -87,7 +83,7 @@ def test_what_cannot_be_seen_fails_only_by_hits_that_chance_does_not_give() -> N
         claims.never_seen([], 1e-6)
 
 
-def test_means_are_zero_only_if_the_check_could_have_seen_otherwise() -> None:
+def test_means_are_zero_only_if_the_check_could_have_seen_otherwise():
     may_be, is_not = (0.1, 0.2), (-0.3, 0.2)
     assert claims.means_are_zero([may_be, (0.0, 0.2)], is_not) == claims.HOLDS
     assert claims.means_are_zero([may_be, is_not], is_not) == claims.NOT_REPRODUCED
@@ -97,7 +93,7 @@ def test_means_are_zero_only_if_the_check_could_have_seen_otherwise() -> None:
         claims.means_are_zero([], is_not)
 
 
-def test_an_order_needs_one_horizon_and_learning_at_that_same_horizon() -> None:
+def test_an_order_needs_one_horizon_and_learning_at_that_same_horizon():
     below, above, unclear = (-0.3, 0.2), (0.3, 0.2), (-0.1, 0.2)
     rule = claims.outperforms
     assert rule([([below, below], [below])]) == claims.HOLDS
@@ -111,19 +107,19 @@ def test_an_order_needs_one_horizon_and_learning_at_that_same_horizon() -> None:
             rule(nothing)
 
 
-def test_only_what_holds_can_be_silent() -> None:
+def test_only_what_holds_can_be_silent():
     assert claims.with_slack(claims.HOLDS, matters=False) == claims.SILENT
     assert claims.with_slack(claims.HOLDS, matters=True) == claims.HOLDS
     assert claims.with_slack(claims.OPEN, matters=False) == claims.OPEN
 
 
-def test_repaired_needs_the_print_to_fail_and_the_repair_to_hold() -> None:
+def test_repaired_needs_the_print_to_fail_and_the_repair_to_hold():
     assert claims.repaired(as_printed=True, as_repaired=True) == claims.HOLDS
     assert claims.repaired(as_printed=False, as_repaired=True) == claims.REPAIRED
     assert claims.repaired(as_printed=False, as_repaired=False) == claims.NOT_REPRODUCED
 
 
-def test_the_ledger_keeps_the_papers_order_and_replaces_by_id(tmp_path: Path) -> None:
+def test_the_ledger_keeps_the_papers_order_and_replaces_by_id(tmp_path):
     for entry in (claim("thm-1"), claim("lemma-2"), claim("lemma-2", claims.OPEN, n=3)):
         claims.record(entry, tmp_path)
     assert [entry.id for entry in claims.read(tmp_path)] == ["lemma-2", "thm-1"]
@@ -132,7 +128,7 @@ def test_the_ledger_keeps_the_papers_order_and_replaces_by_id(tmp_path: Path) ->
     assert [list(e) for e in json.loads((tmp_path / "claims.json").read_text())] == [keys, keys]
 
 
-def test_settling_enters_the_statement_with_its_place_and_returns_the_entry(tmp_path: Path) -> None:
+def test_settling_enters_the_statement_with_its_place_and_returns_the_entry(tmp_path):
     settled = claims.settle("lemma-2", "01_x.ipynb", {"n": 3}, claims.OPEN, tmp_path)
     assert settled == Claim(
         "lemma-2",
@@ -148,7 +144,7 @@ def test_settling_enters_the_statement_with_its_place_and_returns_the_entry(tmp_
     assert claims.read(tmp_path / "data") == [again]
 
 
-def test_settled_statements_stand_in_the_order_in_which_they_are_listed(tmp_path: Path) -> None:
+def test_settled_statements_stand_in_the_order_in_which_they_are_listed(tmp_path):
     assert tuple(claims.STATEMENTS) == claims.IDS
     for id in reversed(claims.IDS):
         claims.settle(id, "01_x.ipynb", {}, claims.HOLDS, tmp_path)
@@ -160,20 +156,20 @@ def test_settled_statements_stand_in_the_order_in_which_they_are_listed(tmp_path
 
 
 @pytest.mark.parametrize(("id", "verdict"), [("lemma-9", claims.HOLDS), ("lemma-1", "true")])
-def test_what_cannot_be_settled_is_not_entered(id: str, verdict: str, tmp_path: Path) -> None:
+def test_what_cannot_be_settled_is_not_entered(id, verdict, tmp_path):
     with pytest.raises((KeyError, ValueError), match=r"lemma-9|verdict must be one of"):
         claims.settle(id, "01_x.ipynb", {}, verdict, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
-def test_recording_again_changes_no_byte(tmp_path: Path) -> None:
+def test_recording_again_changes_no_byte(tmp_path):
     claims.record(claim(), tmp_path)
     before = (tmp_path / "claims.json").stat().st_mtime_ns
     claims.record(claim(), tmp_path)
     assert (tmp_path / "claims.json").stat().st_mtime_ns == before
 
 
-def test_claims_recorded_at_the_same_moment_are_all_kept(tmp_path: Path) -> None:
+def test_claims_recorded_at_the_same_moment_are_all_kept(tmp_path):
     """Notebooks are executed side by side, and each adds to the same file."""
     ids = [f"lemma-{i}" for i in range(1, 4)]
     script = (
@@ -186,7 +182,7 @@ def test_claims_recorded_at_the_same_moment_are_all_kept(tmp_path: Path) -> None
     assert [entry.id for entry in claims.read(tmp_path)] == ids
 
 
-def test_a_claim_in_words_is_its_id_and_its_verdict() -> None:
+def test_a_claim_in_words_is_its_id_and_its_verdict():
     assert str(claim("lemma-1")) == "lemma-1: holds"
 
 
@@ -196,7 +192,7 @@ ROOT = Path(__file__).parents[2]
 LEDGER = claims.read(ROOT / "data")
 
 
-def test_the_ledger_has_an_entry_for_every_statement_of_the_notebooks_there_are() -> None:
+def test_the_ledger_has_an_entry_for_every_statement_of_the_notebooks_there_are():
     recorded = {entry.id for entry in LEDGER}
     text = "".join(path.read_text() for path in (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
     assert recorded == {name for name in claims.IDS if f'\\"{name}\\"' in text}
@@ -204,7 +200,7 @@ def test_the_ledger_has_an_entry_for_every_statement_of_the_notebooks_there_are(
 
 
 @pytest.mark.parametrize("entry", LEDGER, ids=lambda entry: entry.id)
-def test_an_entry_names_a_notebook_that_records_it_and_a_test_that_exists(entry: Claim) -> None:
+def test_an_entry_names_a_notebook_that_records_it_and_a_test_that_exists(entry):
     notebook = (ROOT / "notebooks" / entry.notebook).read_text()
     assert f'\\"{entry.id}\\"' in notebook
     assert f"{entry.id}: {entry.verdict}" in notebook  # as it was printed
@@ -215,14 +211,14 @@ def test_an_entry_names_a_notebook_that_records_it_and_a_test_that_exists(entry:
     assert entry.where
 
 
-def test_an_unknown_id_or_verdict_is_refused() -> None:
+def test_an_unknown_id_or_verdict_is_refused():
     with pytest.raises(ValueError, match="id must be one of"):
         claim("lemma-9")
     with pytest.raises(ValueError, match="verdict must be one of"):
         claim(verdict="true")
 
 
-def test_infinite_evidence_is_refused_and_the_ledger_stays_as_it_was(tmp_path: Path) -> None:
+def test_infinite_evidence_is_refused_and_the_ledger_stays_as_it_was(tmp_path):
     claims.record(claim(), tmp_path)
     before = (tmp_path / "claims.json").read_bytes()
     with pytest.raises(ValueError, match="JSON"):

@@ -1,11 +1,8 @@
 """Repetitions on fixed histories: designs, widths, and every count against a literal recount."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections import Counter
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heavybandit import instances, noise
-from heavybandit.policy import CONTEXT_STREAM, NOISE_STREAM, TIE, Floats, stream
+from heavybandit.policy import CONTEXT_STREAM, NOISE_STREAM, TIE, stream
 from heavybandit.replication import coverage
 from heavybandit.replication.coverage import (
     BINS,
@@ -41,9 +38,7 @@ from heavybandit.replication.coverage import (
         (coverage.same_design(4), (4, 1, 1)),
     ],
 )
-def test_a_design_has_n_contexts_then_k_arms_in_round_n_plus_1_none_longer_than_1(
-    design: Design, shape: tuple[int, int, int]
-) -> None:
+def test_a_design_has_n_contexts_then_k_arms_in_round_n_plus_1_none_longer_than_1(design, shape):
     n, K, d = shape
     assert (design.V.shape, design.X.shape, design.theta.shape) == ((n, d), (K, d), (d,))
     assert design.t == n + 1
@@ -53,16 +48,14 @@ def test_a_design_has_n_contexts_then_k_arms_in_round_n_plus_1_none_longer_than_
 
 
 @pytest.mark.parametrize("name", DESIGNS)
-def test_a_design_is_the_same_every_time(name: str) -> None:
+def test_a_design_is_the_same_every_time(name):
     one, other = DESIGNS[name](rounds=6), DESIGNS[name](rounds=6)
     for field in ("V", "X", "theta"):
         assert np.array_equal(getattr(one, field), getattr(other, field))
 
 
 @pytest.mark.parametrize("name", ["section6", "line"])
-def test_a_design_is_drawn_from_the_designs_seed(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_design_is_drawn_from_the_designs_seed(name, monkeypatch):
     before = DESIGNS[name](rounds=6)
     monkeypatch.setattr(coverage, "DESIGN_SEED", 2021)
     after = DESIGNS[name](rounds=6)
@@ -70,7 +63,7 @@ def test_a_design_is_drawn_from_the_designs_seed(
     assert not np.any(before.X[:10] == after.X[:10])
 
 
-def test_section_6_s_design_is_a_first_arm_a_round_and_then_all_arms_of_the_next() -> None:
+def test_section_6_s_design_is_a_first_arm_a_round_and_then_all_arms_of_the_next():
     drawn = instances.section6().contexts(stream(2020, CONTEXT_STREAM), 0, 4, 1)
     design = coverage.section6_design(3)
     assert np.array_equal(design.V, [drawn[0][0], drawn[1][0], drawn[2][0]])
@@ -79,7 +72,7 @@ def test_section_6_s_design_is_a_first_arm_a_round_and_then_all_arms_of_the_next
     assert design.V.min() >= 0
 
 
-def test_the_line_is_badly_conditioned_and_hides_half_of_theta() -> None:
+def test_the_line_is_badly_conditioned_and_hides_half_of_theta():
     design = coverage.line_design()
     assert np.linalg.cond(design.V) > 1e7
     axes = slice(10, 20)
@@ -93,7 +86,7 @@ def test_the_line_is_badly_conditioned_and_hides_half_of_theta() -> None:
     assert np.linalg.norm(design.theta) == pytest.approx(1)
 
 
-def test_one_context_again_and_again_is_a_mean_that_is_shrunk_by_1_in_n_plus_1() -> None:
+def test_one_context_again_and_again_is_a_mean_that_is_shrunk_by_1_in_n_plus_1():
     design = coverage.same_design(8)
     assert design.beta() == pytest.approx(np.full((1, 8), 1 / 9))
     assert design.c() == pytest.approx([1 / 3])
@@ -102,16 +95,14 @@ def test_one_context_again_and_again_is_a_mean_that_is_shrunk_by_1_in_n_plus_1()
     assert design.means.tolist() == [1.0] * 8
 
 
-@pytest.mark.parametrize("name", ["section6", "same"])
-def test_a_history_of_no_rounds_is_refused(name: str) -> None:
+@pytest.mark.parametrize("name", DESIGNS)
+def test_a_history_of_no_rounds_is_refused(name):
     with pytest.raises(ValueError, match="rounds must be at least 1, got 0"):
         DESIGNS[name](rounds=0)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 4), st.integers(1, 5))
-def test_beta_and_c_are_those_of_a_history_in_which_every_play_is_a_row(
-    seed: int, n: int, dim: int, plays: int
-) -> None:
+def test_beta_and_c_are_those_of_a_history_in_which_every_play_is_a_row(seed, n, dim, plays):
     rng = np.random.default_rng(seed)
     V, X, theta = (rng.uniform(-1, 1, size) for size in ((n, dim), (3, dim), (dim,)))
     design = Design(V, X, theta)
@@ -125,7 +116,7 @@ def test_beta_and_c_are_those_of_a_history_in_which_every_play_is_a_row(
     assert design.c() == pytest.approx(np.sqrt(np.diag(X @ once @ X.T)))
 
 
-def test_a_designs_moments_are_the_largest_in_its_history_by_hand() -> None:
+def test_a_designs_moments_are_the_largest_in_its_history_by_hand():
     design = Design(np.array([[0.25], [0.5], [1.0]]), np.ones((1, 1)), np.array([2.0]))
     # payoffs 2 or 0 with probability m/2, m = ½, 1, 2: raw 2m; central ¾, 1 and, at m = 2, 0
     two_points = noise.TwoPointPayoff(0.5)
@@ -149,13 +140,11 @@ def test_a_designs_moments_are_the_largest_in_its_history_by_hand() -> None:
     st.integers(4, 10**6),
     st.floats(0.01, 0.99),
 )
-def test_widths_are_the_printed_ones_at_the_round_after_the_history(
-    estimator: str, v: float, eps: float, T: int, delta: float
-) -> None:
+def test_widths_are_the_printed_ones_at_the_round_after_the_history(estimator, v, eps, T, delta):
     design, q, K = coverage.line_design(7, dim=3), 1 + eps, 13
     L, growth = math.log(2 * K * T * math.log(T) / delta), 8 ** ((1 - eps) / (2 * q))
 
-    def alpha(u: float) -> float:
+    def alpha(u):
         if estimator == "BMM":
             return (12 * u) ** (1 / q) * growth
         return (2 / 3 * L + math.sqrt(2 * L * u) + u) * growth
@@ -182,7 +171,7 @@ LAWS = (
 )
 
 
-def bin_of(value: float) -> int:
+def bin_of(value):
     """The first bin whose upper end is not below the value."""
     k = FLOOR
     while value > 10 ** (k / BINS):
@@ -190,37 +179,28 @@ def bin_of(value: float) -> int:
     return k
 
 
-def salted(seed: int, salt: int | None) -> np.random.Generator:
+def salted(seed, salt):
     """The noise of a seed, or what a salt makes of it."""
     if salt is None:
         return stream(seed, NOISE_STREAM)
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(NOISE_STREAM, salt)))
 
 
-def recount(
-    design: Design,
-    law: noise.Noise,
-    estimator: str,
-    eps: float,
-    factor: Widths,
-    plays: int,
-    reps: int,
-    seed: int,
-    salt: int | None = None,
-) -> dict[str, Any]:
+def recount(trial, factor, reps, seed, salt=None):
     """What `repeat` counts, a repetition, an arm and a play at a time, as the paper has it."""
+    design, law, plays, eps = trial.design, trial.noise, trial.plays, trial.eps
     V, X, theta = design.V, design.X, design.theta
     n, K = len(V), len(X)
     A_inv = np.linalg.inv(np.eye(V.shape[1]) + sum(np.outer(x, x) for x in V))
     A_all_inv = np.linalg.inv(np.eye(V.shape[1]) + plays * sum(np.outer(x, x) for x in V))
     beta = [[float(X[a] @ A_inv @ V[i]) for i in range(n)] for a in range(K)]
     c = [math.sqrt(X[a] @ A_inv @ X[a]) for a in range(K)]
-    counts: Counter[str] = Counter()
+    counts = Counter()
     high, low = [0] * K, [0] * K
-    bins: dict[str, list[int]] = {"largest": [], "single": [], "ridge": []}
+    bins = {"largest": [], "single": [], "ridge": []}
     rng = salted(seed, salt)
     for _ in range(reps):
-        Y: list[Floats] = []
+        Y = []
         for i in range(n):  # payoffs come a round after the other, all plays of a round together
             Y.append(law.payoffs(float(V[i] @ theta), law.draw(rng, plays)))
         off, moved, ridge, outside = [], [], [], []
@@ -228,7 +208,7 @@ def recount(
             truth = float(X[a] @ theta)
             bias = sum(beta[a][i] * float(V[i] @ theta) for i in range(n)) - truth
             estimates = [sum(beta[a][i] * Y[i][j] for i in range(n)) for j in range(plays)]
-            if estimator == "BMM":
+            if trial.estimator == "BMM":
                 r_hat = sorted(estimates)[(plays - 1) // 2]
             else:
                 h = sum(abs(b) ** (1 + eps) for b in beta[a]) ** (1 / (1 + eps))
@@ -266,14 +246,12 @@ def recount(
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 @pytest.mark.parametrize(("estimator", "plays"), [("BMM", 4), ("BMM", 3), ("BTC", 1), ("BTC", 2)])
-def test_repetitions_count_what_a_literal_recount_does(
-    law: noise.Noise, estimator: str, plays: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_repetitions_count_what_a_literal_recount_does(law, estimator, plays, monkeypatch):
     # with the printed widths little is ever missed, so that other widths are put in their place
     factor, reps = Widths(alpha=0.5, tenth=0.2, bounded=0.3, scaled=0.7), 60
     monkeypatch.setattr(coverage, "widths", lambda *_: factor)
-    found = repeat(Trial(SMALL, law, estimator, 0.5, 100, 0.1, plays), reps, seed=3)
-    wanted = recount(SMALL, law, estimator, 0.5, factor, plays, reps, seed=3)
+    trial = Trial(SMALL, law, estimator, 0.5, 100, 0.1, plays)
+    found, wanted = repeat(trial, reps, seed=3), recount(trial, factor, reps, seed=3)
     moment = SMALL.raw_moment if estimator == "BTC" else SMALL.central_moment
     assert found.pop("v") == moment(law, 0.5)
     assert found.pop("alpha") == 0.5
@@ -289,25 +267,28 @@ def test_repetitions_count_what_a_literal_recount_does(
     assert wanted["high"] != wanted["low"]
 
 
-@pytest.mark.parametrize(("estimator", "plays"), [("BMM", 1), ("BTC", 1)])
-def test_repetitions_use_the_printed_widths_with_the_exact_moment(
-    estimator: str, plays: int
-) -> None:
-    law, reps = noise.Extremal.for_moment(1.0, 1 / 150, 1.0), 600
+@pytest.mark.parametrize(
+    ("estimator", "plays", "reps"), [("BMM", 1, 600), ("BMM", 2, 400), ("BTC", 1, 600)]
+)
+def test_repetitions_use_the_printed_widths_with_the_exact_moment(estimator, plays, reps):
+    """The noise strikes rarely, so that one arm outside its own half-width has to be enough."""
+    trial = Trial(
+        SMALL, noise.Extremal.for_moment(1.0, 1 / 150, 1.0), estimator, 1.0, 6, 0.9, plays
+    )
     v = 1.0 if estimator == "BMM" else 1 + max(float(x @ SMALL.theta) ** 2 for x in SMALL.V)
     factor = widths(SMALL, estimator, v, 1.0, 6, 0.9)
-    found = repeat(Trial(SMALL, law, estimator, 1.0, 6, 0.9, plays), reps, seed=0)
+    found = repeat(trial, reps, seed=plays - 1)
     assert found.pop("v") == pytest.approx(v)
     assert found.pop("alpha") == pytest.approx(factor.alpha)
-    assert found == recount(SMALL, law, estimator, 1.0, factor, plays, reps, seed=0)
-    if estimator == "BMM":
+    assert found == recount(trial, factor, reps, seed=plays - 1)
+    if plays == 2:
+        assert 0 < found["as_wide"] < reps / 4
+    elif estimator == "BMM":
         assert 0 < found["misses"] < found["tenth"]
         assert 0 < found["scaled"] < found["bounded"]
 
 
-def test_ridge_regression_is_held_to_the_half_widths_of_the_algorithm_by_hand(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_ridge_regression_is_held_to_the_half_widths_of_the_algorithm_by_hand(monkeypatch):
     """n = 8, payoffs of 20 once in 20: k of them make ridge's estimate 20k/(1 + 8·plays), for 1.
 
     α + 1 = 3.5 and c = ⅓ make the half-width 7/6. One play: 20k/9 − 1 exceeds it from k = 1 on.
@@ -325,60 +306,38 @@ def test_ridge_regression_is_held_to_the_half_widths_of_the_algorithm_by_hand(
         assert 0 < found["as_wide"] < np.count_nonzero(hits >= enough - 1)
 
 
-def test_one_arm_outside_its_own_half_width_is_enough() -> None:
-    """With the printed widths and a noise that strikes rarely, against the literal recount."""
-    law, reps = noise.Extremal.for_moment(1.0, 1 / 150, 1.0), 400
-    found = repeat(Trial(SMALL, law, "BMM", 1.0, 6, 0.9, 2), reps, seed=1)
-    factor = widths(SMALL, "BMM", 1.0, 1.0, 6, 0.9)
-    wanted = recount(SMALL, law, "BMM", 1.0, factor, 2, reps, seed=1)
-    assert found["as_wide"] == wanted["as_wide"]
-    assert 0 < found["as_wide"] < reps / 4
-
-
 @pytest.mark.parametrize("salt", [None, 0, 1, 2**32 - 1])
 @pytest.mark.parametrize("estimator", ["BMM", "BTC"])
-def test_a_salt_is_another_stream_of_the_same_seed(
-    estimator: str, salt: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_salt_is_another_stream_of_the_same_seed(estimator, salt, monkeypatch):
     factor, law = Widths(alpha=0.5, tenth=0.2, bounded=0.3, scaled=0.7), noise.StudentT(3.0)
     monkeypatch.setattr(coverage, "widths", lambda *_: factor)
-    found = repeat(Trial(SMALL, law, estimator, 1.0, 100, 0.1, 2), 20, seed=3, salt=salt)
+    trial = Trial(SMALL, law, estimator, 1.0, 100, 0.1, 2)
+    found = repeat(trial, 20, seed=3, salt=salt)
+    assert found == repeat(trial, 20, seed=3, salt=salt)
     for name in ("v", "alpha"):
         del found[name]
-    assert found == recount(SMALL, law, estimator, 1.0, factor, 2, 20, seed=3, salt=salt)
-
-
-def test_no_two_salts_and_no_two_seeds_have_the_same_noise() -> None:
-    def counted(seed: int, salt: int | None) -> str:
-        found = repeat(Trial(SMALL, noise.StudentT(3.0), "BMM", 1.0, 100, 0.1, 2), 20, seed, salt)
-        return str(found["histograms"])
-
-    pairs = [(seed, salt) for seed in (0, 1) for salt in (None, 0, 1, 7)]
-    assert len({counted(*pair) for pair in pairs}) == len(pairs)
-    assert counted(1, 7) == counted(1, 7)
+    assert found == recount(trial, factor, 20, seed=3, salt=salt)
 
 
 @pytest.mark.parametrize("estimator", ["BMM", "BTC"])
-def test_repetitions_depend_on_the_seed_and_on_nothing_else(estimator: str) -> None:
-    def counted(seed: int) -> dict[str, Any]:
-        return repeat(Trial(SMALL, noise.StudentT(3.0), estimator, 1.0, 100, 0.1, 2), 20, seed)
-
-    assert counted(1) == counted(1)
-    kinds = [counted(seed)["histograms"] for seed in range(4)]
+def test_no_two_salts_and_no_two_seeds_have_the_same_noise(estimator):
+    trial = Trial(SMALL, noise.StudentT(3.0), estimator, 1.0, 100, 0.1, 2)
+    pairs = [(seed, salt) for seed in range(4) for salt in (None, 0, 1, 7)]
+    found = [repeat(trial, 20, *pair)["histograms"] for pair in pairs]
     for kind in ("largest", "single", "ridge"):
-        assert len({str(found[kind]) for found in kinds}) == 4
+        assert len({str(one[kind]) for one in found}) == len(pairs)
 
 
 @pytest.mark.parametrize("plays", [1, 4])
-def test_repetitions_report_every_play_as_they_go(plays: int) -> None:
-    reported: list[int] = []
+def test_repetitions_report_every_play_as_they_go(plays):
+    reported = []
     repeat(
         Trial(SMALL, noise.Gaussian(), "BMM", 1.0, 100, 0.1, plays), 7, 0, report=reported.append
     )
     assert reported == [5 * plays] * 7
 
 
-def test_if_every_payoff_is_truncated_the_estimate_is_0_in_every_repetition() -> None:
+def test_if_every_payoff_is_truncated_the_estimate_is_0_in_every_repetition():
     # n = 8, β = 1/9, ε = 1: h = β√8, so that 3 is above h/β = 2.83 and is dropped, 0 is kept.
     # The estimate is 0 for a mean of 1, c = ⅓: the error is 3c, in bin ⌈20 log₁₀ 3⌉ = 10.
     reps, law = 50, noise.TwoPointPayoff(1 / 3)
@@ -398,7 +357,7 @@ def test_if_every_payoff_is_truncated_the_estimate_is_0_in_every_repetition() ->
     assert found["histograms"]["largest"] == found["histograms"]["ridge"] != [(10, reps)]
 
 
-def test_without_any_noise_the_ridges_bias_is_all_that_is_left() -> None:
+def test_without_any_noise_the_ridges_bias_is_all_that_is_left():
     # γ = 1: every payoff is 1. The estimate is n/(n+1), the error 1/9 = c/3, in bin ⌈−9.5⌉ = −9.
     found = repeat(
         Trial(coverage.same_design(8), noise.TwoPointPayoff(1.0), "BTC", 1.0, 99, 0.1, 1), 6, 0
@@ -412,22 +371,14 @@ def test_without_any_noise_the_ridges_bias_is_all_that_is_left() -> None:
 # Histograms.
 
 
-@pytest.mark.parametrize(
-    ("value", "k"),
-    [(1.0, 0), (1.0001, 1), (10.0, 20), (2.0, 7), (0.5, -6), (0.0, -80), (1e-9, -80), (1e-4, -80)],
-)
-def test_known_values_are_in_their_bins(value: float, k: int) -> None:
-    assert histogram(np.array([value])) == [(k, 1)]
-
-
-def test_the_upper_end_of_a_bin_is_in_it_and_what_is_above_is_in_the_next() -> None:
+def test_the_upper_end_of_a_bin_is_in_it_and_what_is_above_is_in_the_next():
     for k in range(FLOOR, 200):
         assert histogram(np.array([10 ** (k / BINS)])) == [(k, 1)]
         assert histogram(np.array([10 ** (k / BINS) * 1.0001])) == [(k + 1, 1)]
 
 
 @given(st.lists(st.floats(0, 1e12), max_size=30))
-def test_a_histogram_counts_every_value_once_where_it_belongs(values: list[float]) -> None:
+def test_a_histogram_counts_every_value_once_where_it_belongs(values):
     found = histogram(np.array(values, dtype=float))
     ends = [10 ** (k / BINS) * (1 + 1e-9) for k, _ in found]
     assert [k for k, _ in found] == sorted({k for k, _ in found})

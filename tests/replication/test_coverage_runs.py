@@ -1,35 +1,21 @@
 """Coverage experiments: what identifies a run, and from a sweep to a verification."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from forging import change_a_digit, seal_again, texts
+from forging import change_lines, check_a_changed_digit, seal_again, texts
 from heavybandit import noise
 from heavybandit.pipeline import spec as experiments
 from heavybandit.pipeline.recipes import digest, recipe
-from heavybandit.pipeline.store import Store
-from heavybandit.pipeline.sweep import sweep
-from heavybandit.pipeline.tables import consolidate
 from heavybandit.pipeline.verify import verify
 from heavybandit.replication import coverage
 from heavybandit.replication.catalogue import EXPERIMENTS
-from heavybandit.replication.coverage import (
-    COUNTED,
-    Case,
-    Coverage,
-    CoverageSpec,
-    Trial,
-    repeat,
-)
+from heavybandit.replication.coverage import COUNTED, Case, Coverage, CoverageSpec, Trial, repeat
+from tiny import filled, published
 
 # Experiments.
 
@@ -37,7 +23,7 @@ SECTION6 = Case(recipe("section6", rounds=5), recipe("StudentT", df=3.0), 1.0, 1
 SPEC = CoverageSpec("BMM", SECTION6, reps=10, seed=4)
 
 
-def test_a_round_has_as_many_plays_as_printed_one_for_btc_or_what_the_case_says() -> None:
+def test_a_round_has_as_many_plays_as_printed_one_for_btc_or_what_the_case_says():
     printed = math.ceil(8 * math.log(2 * 20 * 10_000 * math.log(10_000) / 0.01))
     assert SPEC.plays_a_round == printed
     assert SPEC.plays == 10 * 5 * printed
@@ -49,17 +35,17 @@ def test_a_round_has_as_many_plays_as_printed_one_for_btc_or_what_the_case_says(
 
 
 @pytest.mark.parametrize("name", ["bmm", "SupBMM", ""])
-def test_an_unknown_estimator_is_refused(name: str) -> None:
+def test_an_unknown_estimator_is_refused(name):
     with pytest.raises(ValueError, match=rf"estimator .*BMM.*BTC.*{name!r}"):
         CoverageSpec(name, SECTION6, 10, 0)
 
 
-CHANGES: dict[str, Callable[[CoverageSpec], CoverageSpec]] = {
+CHANGES = {
     "estimator": lambda spec: dataclasses.replace(spec, estimator="BTC"),
     "reps": lambda spec: dataclasses.replace(spec, reps=11),
     "seed": lambda spec: dataclasses.replace(spec, seed=5),
     **{
-        field: lambda spec, field=field, value=value: dataclasses.replace(  # type: ignore[misc]
+        field: lambda spec, field=field, value=value: dataclasses.replace(
             spec, case=dataclasses.replace(spec.case, **{field: value})
         )
         for field, value in {
@@ -74,7 +60,7 @@ CHANGES: dict[str, Callable[[CoverageSpec], CoverageSpec]] = {
 }
 
 
-def test_every_field_is_part_of_a_runs_identity() -> None:
+def test_every_field_is_part_of_a_runs_identity():
     fields = {field.name for kind in (CoverageSpec, Case) for field in dataclasses.fields(kind)}
     assert set(CHANGES) == fields - {"case"}
     # with plays given, so that no change shows up in the number of plays alone
@@ -83,9 +69,7 @@ def test_every_field_is_part_of_a_runs_identity() -> None:
     assert len({given_plays.key, *changed}) == 1 + len(CHANGES)
 
 
-def test_a_run_names_how_it_was_counted_and_not_the_engine_that_it_does_not_use(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_run_names_how_it_was_counted_and_not_the_engine_that_it_does_not_use(monkeypatch):
     assert SPEC.as_json()["counting"] == coverage.COUNTING
     assert "engine" not in SPEC.as_json()
     key, salt = SPEC.key, SPEC.salt
@@ -95,7 +79,7 @@ def test_a_run_names_how_it_was_counted_and_not_the_engine_that_it_does_not_use(
     assert SPEC.key != key
 
 
-def test_every_case_has_a_salt_of_its_own_that_its_seeds_and_repetitions_share() -> None:
+def test_every_case_has_a_salt_of_its_own_that_its_seeds_and_repetitions_share():
     given_plays = CoverageSpec("BMM", dataclasses.replace(SECTION6, plays=7), 10, 4)
     salts = {field: change(given_plays).salt for field, change in CHANGES.items()}
     assert {field for field, salt in salts.items() if salt == given_plays.salt} == {"reps", "seed"}
@@ -103,7 +87,7 @@ def test_every_case_has_a_salt_of_its_own_that_its_seeds_and_repetitions_share()
     assert all(0 <= salt < 2**32 for salt in salts.values())
 
 
-def test_a_salt_is_the_first_eight_digits_of_the_cases_checksum() -> None:
+def test_a_salt_is_the_first_eight_digits_of_the_cases_checksum():
     written_out = (
         f'{{"counting":{coverage.COUNTING},"delta":0.01,'
         '"design":{"name":"section6","params":{"rounds":5.0}},"eps":1.0,"estimator":"BTC",'
@@ -114,17 +98,15 @@ def test_a_salt_is_the_first_eight_digits_of_the_cases_checksum() -> None:
 
 
 @pytest.mark.parametrize("name", ["prop1", "prop2"])
-def test_no_two_cases_of_an_experiment_draw_the_same_noise(name: str) -> None:
-    salts = {run.case: run.salt for run in EXPERIMENTS[name].runs()}  # type: ignore[attr-defined]
+def test_no_two_cases_of_an_experiment_draw_the_same_noise(name):
+    salts = {run.case: run.salt for run in EXPERIMENTS[name].runs()}
     assert len(salts) > 50
     assert len(set(salts.values())) == len(salts)
 
 
-def test_what_is_said_and_what_goes_without_saying_are_the_same_run() -> None:
+def test_what_is_said_and_what_goes_without_saying_are_the_same_run():
     said = dataclasses.replace(
-        SECTION6,
-        noise=recipe("StudentT", df=3, scale=1),
-        plays=SPEC.plays_a_round,
+        SECTION6, noise=recipe("StudentT", df=3, scale=1), plays=SPEC.plays_a_round
     )
     assert CoverageSpec("BMM", said, 10, 4).key == SPEC.key
     with_default, spelled = recipe("same"), recipe("same", rounds=2_500)
@@ -135,7 +117,7 @@ def test_what_is_said_and_what_goes_without_saying_are_the_same_run() -> None:
     assert len(keys) == 1
 
 
-def test_a_run_is_called_by_all_that_tells_it_apart() -> None:
+def test_a_run_is_called_by_all_that_tells_it_apart():
     assert SPEC.text() == (
         "BMM on section6(rounds=5) with StudentT(df=3.0), eps 1.0, horizon 10000, seed 4"
     )
@@ -161,7 +143,7 @@ by_estimator = pytest.mark.parametrize("estimator", coverage.ESTIMATORS)
 
 
 @by_estimator
-def test_descriptions_survive_json(estimator: str) -> None:
+def test_descriptions_survive_json(estimator):
     for what in (SPEC, TINY[estimator], *TINY[estimator].runs()):
         described = what.as_json()
         assert json.loads(json.dumps(described, allow_nan=False)) == described
@@ -169,9 +151,9 @@ def test_descriptions_survive_json(estimator: str) -> None:
     assert TINY[estimator].as_json()["cases"][1]["plays"] == 3
 
 
-def test_a_description_names_every_field_of_an_experiment_but_its_sentence() -> None:
+def test_a_description_names_every_field_of_an_experiment_but_its_sentence():
     tiny = TINY["BMM"]
-    changes: dict[str, Any] = {
+    changes = {
         "name": "other",
         "estimator": "BTC",
         "cases": TINY_CASES[:1],
@@ -185,7 +167,7 @@ def test_a_description_names_every_field_of_an_experiment_but_its_sentence() -> 
     assert dataclasses.replace(tiny, what="reworded").as_json() == tiny.as_json()
 
 
-def test_more_seeds_add_runs_and_leave_the_others_as_they_are() -> None:
+def test_more_seeds_add_runs_and_leave_the_others_as_they_are():
     few, more = TINY["BMM"], dataclasses.replace(TINY["BMM"], seeds=4)
     assert few.as_json()["cases"] == more.as_json()["cases"]
     assert (few.as_json()["seeds"], more.as_json()["seeds"]) == (2, 4)
@@ -194,15 +176,11 @@ def test_more_seeds_add_runs_and_leave_the_others_as_they_are() -> None:
     assert all("seed" not in case for case in few.as_json()["cases"])
 
 
-def test_every_run_goes_alone_a_case_after_the_other_and_its_seeds_in_order() -> None:
+def test_every_run_goes_alone_a_case_after_the_other_and_its_seeds_in_order():
     groups = list(TINY["BTC"].groups())
     assert [len(group) for group in groups] == [1] * 4
-    assert [(run.case, run.seed) for (run,) in groups] == [
-        (TINY_CASES[0], 5),
-        (TINY_CASES[0], 6),
-        (TINY_CASES[1], 5),
-        (TINY_CASES[1], 6),
-    ]
+    wanted = [(case, seed) for case in TINY_CASES for seed in (5, 6)]
+    assert [(run.case, run.seed) for (run,) in groups] == wanted
     assert TINY["BTC"].runs() == [run for (run,) in groups]
     assert all((run.estimator, run.reps) == ("BTC", 8) for (run,) in groups)
     assert len({run.key for (run,) in groups}) == 4
@@ -213,30 +191,23 @@ def test_every_run_goes_alone_a_case_after_the_other_and_its_seeds_in_order() ->
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Store:
+def tiny_store(tmp_path_factory):
     """A store with all runs of both TINYs."""
-    store = Store(tmp_path_factory.mktemp("store"))
-    for experiment in TINY.values():
-        sweep(experiment, store, progress=False)
-    return store
+    return filled(tmp_path_factory.mktemp("store"), *TINY.values())
 
 
 @pytest.fixture
-def data(
-    filled: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> Path:
+def data(tiny_store, tmp_path, monkeypatch, request):
     """A folder with a TINY's results, BMM's unless said otherwise, and it among EXPERIMENTS."""
     tiny = TINY[getattr(request, "param", "BMM")]
-    monkeypatch.setitem(EXPERIMENTS, "tiny", tiny)
-    consolidate(tiny, filled, tmp_path / "data")
-    return tmp_path / "data"
+    return published(monkeypatch, tiny_store, tmp_path / "data", tiny)
 
 
 both_estimators = pytest.mark.parametrize("data", coverage.ESTIMATORS, indirect=True)
 
 
 @both_estimators
-def test_results_of_a_sweep_have_no_differences(data: Path) -> None:
+def test_results_of_a_sweep_have_no_differences(data):
     experiment = EXPERIMENTS["tiny"]
     check = verify(data, seed=0, plays=math.inf)
     assert check.differences == []
@@ -244,10 +215,10 @@ def test_results_of_a_sweep_have_no_differences(data: Path) -> None:
 
 
 @both_estimators
-def test_every_line_says_what_repeat_does(data: Path) -> None:
+def test_every_line_says_what_repeat_does(data):
     rows, curves = texts(data)
     runs = [run for run in EXPERIMENTS["tiny"].runs() if isinstance(run, CoverageSpec)]
-    lines: list[dict[str, str]] = []
+    lines = []
     for i, (row, run) in enumerate(zip(rows, runs, strict=True)):
         first = run.case == TINY_CASES[0]
         design = coverage.section6_design(5) if first else coverage.same_design(50)
@@ -292,43 +263,25 @@ def test_every_line_says_what_repeat_does(data: Path) -> None:
         ("tiny.curves.csv", -1, "count", ["run 3", "SymmetricPareto", "seed 6", "curve"]),
     ],
 )
-def test_a_changed_count_is_found_by_checksum_and_by_repeating(
-    data: Path, name: str, line: int, column: str, words: list[str]
-) -> None:
-    change_a_digit(data, name, line, column)
-    by_checksum = verify(data, seed=0, plays=math.inf)
-    assert by_checksum.runs == 0
-    assert len(by_checksum.differences) == 1
-    assert "checksum" in by_checksum.differences[0]
-
-    seal_again(data)
-    by_repeating = verify(data, seed=0, plays=math.inf)
-    assert by_repeating.runs == 4
-    assert len(by_repeating.differences) == 1
-    for word in words:
-        assert word in by_repeating.differences[0]
+def test_a_changed_count_is_found_by_checksum_and_by_repeating(data, name, line, column, words):
+    check_a_changed_digit(data, name, line, column, runs=4, words=words)
 
 
-def test_a_histogram_left_out_is_found_even_if_the_checksum_matches(data: Path) -> None:
-    lines = (data / "tiny.curves.csv").read_text().splitlines(keepends=True)
-    (data / "tiny.curves.csv").write_text(
-        "".join(x for x in lines if not x.startswith("3,single,"))
-    )
+def test_a_histogram_left_out_is_found_even_if_the_checksum_matches(data):
+    change_lines(data, "curves", lambda lines: [x for x in lines if not x.startswith("3,single,")])
     seal_again(data)
     assert verify(data, seed=0, plays=math.inf).differences != []
 
 
 @by_estimator
-def test_a_sweep_counts_as_many_plays_as_its_runs_say(estimator: str) -> None:
+def test_a_sweep_counts_as_many_plays_as_its_runs_say(estimator):
     for run in TINY[estimator].runs():
-        reported: list[int] = []
+        reported = []
         run.run([run], reported.append)
         assert sum(reported) == run.plays
 
 
-def test_what_cannot_be_is_refused_at_the_door() -> None:
-    with pytest.raises(ValueError, match="rounds"):
-        coverage.line_design(0)
+def test_what_cannot_be_is_refused_at_the_door():
     with pytest.raises(ValueError, match="estimator must be one of"):
         coverage.repeat(
             Trial(coverage.same_design(2), noise.StudentT(), "OLS", 1.0, 10, 0.1, 1), 1, 0

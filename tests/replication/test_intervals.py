@@ -1,15 +1,10 @@
 """What a reader is shown of coverage results is what the files hold; binomial tails by hand."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +14,6 @@ from scipy.stats import binom
 
 from heavybandit.pipeline.recipes import recipe
 from heavybandit.pipeline.store import StoreError
-from heavybandit.pipeline.tables import consolidate
 from heavybandit.replication import claims
 from heavybandit.replication.catalogue import EXPERIMENTS
 from heavybandit.replication.coverage import BINS, Case, Coverage, histogram
@@ -33,13 +27,13 @@ from heavybandit.replication.intervals import (
     median_errs,
     plays_enough,
 )
-from tiny import filled
+from tiny import filled, published
 
 # Medians and extremal noise.
 
 
 @given(st.floats(0, 1), st.integers(1, 6))
-def test_a_median_errs_if_half_of_the_estimates_do(p: float, plays: int) -> None:
+def test_a_median_errs_if_half_of_the_estimates_do(p, plays):
     half = sum(
         math.prod(p if bad else 1 - p for bad in pattern)
         for pattern in itertools.product((False, True), repeat=plays)
@@ -49,7 +43,7 @@ def test_a_median_errs_if_half_of_the_estimates_do(p: float, plays: int) -> None
 
 
 @given(st.floats(0, 0.4), st.floats(1e-6, 1))
-def test_plays_are_enough_and_two_fewer_are_not(bad: float, failure: float) -> None:
+def test_plays_are_enough_and_two_fewer_are_not(bad, failure):
     plays = plays_enough(bad, failure)
     assert plays % 2 == 1
     assert median_errs(bad, plays) <= failure
@@ -57,7 +51,7 @@ def test_plays_are_enough_and_two_fewer_are_not(bad: float, failure: float) -> N
         assert median_errs(bad, fewer) > failure
 
 
-def test_known_shares_of_bad_estimates_are_bearable() -> None:
+def test_known_shares_of_bad_estimates_are_bearable():
     assert bad_enough(1, 0.2) == pytest.approx(0.2)
     assert bad_enough(2, 0.19) == pytest.approx(0.1)  # 2·0.1·0.9 + 0.1²
     assert bad_enough(3, 10 / 64) == pytest.approx(0.25)  # 3·¼²·¾ + ¼³
@@ -75,15 +69,13 @@ def test_known_shares_of_bad_estimates_are_bearable() -> None:
         *((partial(bad_enough, 5, x), f"failure is {x}") for x in (0.7, -0.1, 0.0, math.nan)),
     ],
 )
-def test_what_no_plays_and_no_share_of_bad_estimates_give_is_refused(
-    call: Callable[[], object], words: str
-) -> None:
+def test_what_no_plays_and_no_share_of_bad_estimates_give_is_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call()
 
 
 @given(st.integers(1, 200), st.floats(1e-9, 0.4))
-def test_a_bearable_share_is_borne_and_a_larger_one_is_not(plays: int, failure: float) -> None:
+def test_a_bearable_share_is_borne_and_a_larger_one_is_not(plays, failure):
     bad = bad_enough(plays, failure)
     assert 0 < bad < 0.5
     assert median_errs(bad, plays) == pytest.approx(failure, rel=0.01)
@@ -92,7 +84,7 @@ def test_a_bearable_share_is_borne_and_a_larger_one_is_not(plays: int, failure: 
 
 
 @given(st.integers(0, 6), st.floats(0, 1), st.integers(0, 7))
-def test_the_extremal_tail_is_a_sum_over_all_outcomes(n: int, p: float, strikes: int) -> None:
+def test_the_extremal_tail_is_a_sum_over_all_outcomes(n, p, strikes):
     chance = {-1: p / 2, 0: 1 - p, 1: p / 2}
     wanted = sum(
         math.prod(chance[x] for x in outcome)
@@ -116,7 +108,7 @@ BASE = Covered(
 )
 
 
-def test_a_case_says_what_it_is_what_it_may_and_what_is_worst() -> None:
+def test_a_case_says_what_it_is_what_it_may_and_what_is_worst():
     assert BASE.name == "one context, extremal, ε = 0.5"
     assert BASE.allowed == pytest.approx(1e-4)
     assert (BASE.trials("misses"), BASE.trials("noise")) == ((7, 100), (5, 100))
@@ -125,7 +117,7 @@ def test_a_case_says_what_it_is_what_it_may_and_what_is_worst() -> None:
     assert dataclasses.replace(BASE, high=BASE.low, low=BASE.high).worst_side() == (10, 300)
 
 
-def test_a_tail_by_hand() -> None:
+def test_a_tail_by_hand():
     levels, above = BASE.tail("largest")
     assert levels == pytest.approx([10 ** (k / 20) for k in range(-3, 4)])
     assert above == pytest.approx([1, 0.9, 0.9, 0.4, 0.4, 0.4, 0])
@@ -134,7 +126,7 @@ def test_a_tail_by_hand() -> None:
 
 
 @given(SOME_VALUES)
-def test_a_tail_is_the_fraction_of_the_values_that_were_above(values: list[float]) -> None:
+def test_a_tail_is_the_fraction_of_the_values_that_were_above(values):
     found = dict(histogram(np.array(values)))
     case = dataclasses.replace(BASE, histograms={"ridge": found})
     levels, above = case.tail("ridge")
@@ -146,7 +138,7 @@ def test_a_tail_is_the_fraction_of_the_values_that_were_above(values: list[float
     assert max(values) > case.largest("ridge") * 10 ** (-1 / BINS)
 
 
-def test_the_mechanism_is_a_binomial_tail_over_arms_and_sides_by_hand() -> None:
+def test_the_mechanism_is_a_binomial_tail_over_arms_and_sides_by_hand():
     """No estimate of n = 100, or of 300, is astray: their share's limit p has (1−p)^n = 0.01."""
     none = dataclasses.replace(BASE, high=np.zeros(3, int), low=np.zeros(3, int))
     alone = dataclasses.replace(none, plays=1, arms=1)
@@ -159,8 +151,8 @@ def test_the_mechanism_is_a_binomial_tail_over_arms_and_sides_by_hand() -> None:
 
 @given(SOME_VALUES, st.integers(1, 60), st.integers(1, 20), st.floats(1e-6, 0.9))
 def test_what_would_have_been_enough_is_exceeded_bearably_often_and_a_bin_less_is_not(
-    values: list[float], plays: int, arms: int, failure: float
-) -> None:
+    values, plays, arms, failure
+):
     found = dict(histogram(np.array(values)))
     case = dataclasses.replace(BASE, plays=plays, arms=arms, histograms={"single": found})
     enough = case.enough(failure)
@@ -176,7 +168,7 @@ def test_what_would_have_been_enough_is_exceeded_bearably_often_and_a_bin_less_i
 FIRST = Case(
     recipe("section6", rounds=5), recipe("Extremal", size=100.0, probability=0.01), 1.0, 6, 0.9, 1
 )
-CHANGES: dict[str, Any] = {
+CHANGES = {
     "design": recipe("same", rounds=50),
     "noise": recipe("Extremal", size=100.0, probability=0.008),
     "eps": 0.5,
@@ -189,16 +181,14 @@ TINY = Coverage("tiny", "for tests", "BMM", CASES, reps=30, seeds=3, first_seed=
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def data(tmp_path_factory):
     """A folder with TINY's results, and TINY among the experiments."""
     folder = tmp_path_factory.mktemp("intervals")
-    consolidate(TINY, filled(folder / "store", TINY), folder / "data")
-    EXPERIMENTS["tiny"] = TINY
-    yield folder / "data"
-    del EXPERIMENTS["tiny"]
+    with pytest.MonkeyPatch.context() as patch:
+        yield published(patch, filled(folder / "store", TINY), folder / "data", TINY)
 
 
-def test_cases_are_the_experiments_in_its_order_whatever_they_differ_in(data: Path) -> None:
+def test_cases_are_the_experiments_in_its_order_whatever_they_differ_in(data):
     assert set(CHANGES) == {field.name for field in dataclasses.fields(Case)}
     read = cases("tiny", data)
     assert len(read) == len(TINY.cases)
@@ -210,7 +200,7 @@ def test_cases_are_the_experiments_in_its_order_whatever_they_differ_in(data: Pa
             assert getattr(covered, name) == getattr(case, name)
 
 
-def test_a_case_has_the_sums_over_its_seeds_and_nothing_of_another(data: Path) -> None:
+def test_a_case_has_the_sums_over_its_seeds_and_nothing_of_another(data):
     read = cases("tiny", data)
     for covered, case in zip(read, TINY.cases, strict=True):
         runs = [run.run([run])[0] for run in TINY.runs() if run.case == case]
@@ -226,7 +216,7 @@ def test_a_case_has_the_sums_over_its_seeds_and_nothing_of_another(data: Path) -
             by_arm = zip(*(run[side] for run in runs), strict=True)
             assert found.tolist() == [sum(of_arm) for of_arm in by_arm]
         for kind in ("largest", "single", "ridge"):
-            together: Counter[int] = Counter()
+            together = Counter()
             for run in runs:
                 together.update(dict(run["histograms"][kind]))
             assert covered.histograms[kind] == dict(together)
@@ -239,12 +229,12 @@ def test_a_case_has_the_sums_over_its_seeds_and_nothing_of_another(data: Path) -
     assert max(covered.low.max() for covered in read) > 0
 
 
-def test_cases_that_were_never_made_say_how_to_make_them(tmp_path: Path) -> None:
+def test_cases_that_were_never_made_say_how_to_make_them(tmp_path):
     with pytest.raises(StoreError, match="heavybandit sweep tiny"):
         cases("tiny", tmp_path)
 
 
-def test_every_design_and_noise_of_the_experiments_has_a_label_of_its_own() -> None:
+def test_every_design_and_noise_of_the_experiments_has_a_label_of_its_own():
     for name in ("prop1", "prop2"):
         experiment = EXPERIMENTS[name]
         assert {case.design.text() for case in experiment.cases} <= set(DESIGN_LABELS)

@@ -1,7 +1,5 @@
 """The leaderboard: how everyone is tuned, compared and ranked."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import io
@@ -13,34 +11,24 @@ import pytest
 
 from heavybandit.pipeline.recipes import WORLDS, make_world, policies, with_bound
 from heavybandit.replication import leaderboard as board
-from heavybandit.replication.leaderboard import (
-    LAWS,
-    PLAIN,
-    RARE,
-    TUNED,
-    UNIFORM,
-    Entry,
-    Standings,
-)
+from heavybandit.replication.leaderboard import LAWS, PLAIN, RARE, TUNED, UNIFORM, Entry, Standings
 
 DATA = Path(__file__).parents[2] / "data"
 A, B, C = Entry("CRT", "tuned"), Entry("TOFU", "tuned"), Entry("HvtUCB", "tuned")
 
 
-def place(**costs: list[float]) -> Standings:
+def place(**costs):
     """A world in which CRT, TOFU and plain ridge have these costs."""
     who = {"crt": A, "tofu": B, "ridge": PLAIN}
     return Standings("aligned", LAWS[0], {who[k]: np.array(v) for k, v in costs.items()}, {})
 
 
-def test_tuned_values_are_those_of_least_cost_in_the_tuning_experiments() -> None:
+def test_tuned_values_are_those_of_least_cost_in_the_tuning_experiments():
     assert board.tuned_values(DATA) == TUNED
     assert list(TUNED) == list(board.GRIDS)
 
 
-def test_tuning_takes_the_geometric_mean_over_worlds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tuning_takes_the_geometric_mean_over_worlds(tmp_path, monkeypatch):
     """One value costs 1 % and 100 % of uniform play, the other 20 % and 20 %: the arithmetic mean
     would take the second, the geometric one, 10 % against 20 %, takes the first."""
 
@@ -56,7 +44,7 @@ def test_tuning_takes_the_geometric_mean_over_worlds(
     assert board.tuned_values(tmp_path) == {"CRT": {"width_scale": 1.0}}
 
 
-def test_tuning_and_board_share_no_seed_and_tuning_never_sees_the_tenth_world() -> None:
+def test_tuning_and_board_share_no_seed_and_tuning_never_sees_the_tenth_world():
     tried = {spec.seed for one in board.TUNING for spec in one.runs()}
     reported = {spec.seed for one in (*board.BOARDS, *board.PUBLISHED) for spec in one.runs()}
     assert tried == {800, 801, 802}
@@ -68,7 +56,7 @@ def test_tuning_and_board_share_no_seed_and_tuning_never_sees_the_tenth_world() 
 
 
 @pytest.mark.parametrize("law", [*LAWS, RARE], ids=lambda law: law.name)
-def test_everyone_can_be_built_in_every_world(law: board.Law) -> None:
+def test_everyone_can_be_built_in_every_world(law):
     for recipe in board.world_recipes(law):
         world = make_world(recipe, 10_000) if law is RARE else recipe.build(WORLDS)
         for entry in (*board.BOARD, *board.AS_PUBLISHED):
@@ -80,7 +68,7 @@ def test_everyone_can_be_built_in_every_world(law: board.Law) -> None:
                 assert getattr(policy, knob) == value
 
 
-def test_gaps_are_paired_over_seeds() -> None:
+def test_gaps_are_paired_over_seeds():
     """Differences 1 and 3: mean 2, standard error 1, Student's 99 % point with one degree of
     freedom 31.82."""
     world = place(crt=[11.0, 53.0], tofu=[10.0, 50.0])
@@ -88,7 +76,7 @@ def test_gaps_are_paired_over_seeds() -> None:
     assert world.cost(A) == 32.0
 
 
-def test_ranks_have_the_places_that_they_may_be() -> None:
+def test_ranks_have_the_places_that_they_may_be():
     """CRT and TOFU cannot be told apart, ridge is surely behind both."""
     spread = [0.0, 1.0, 2.0, 3.0]
     world = place(
@@ -101,21 +89,21 @@ def test_ranks_have_the_places_that_they_may_be() -> None:
     assert world.rank(PLAIN) == (3, 3, 3)
 
 
-def test_the_order_goes_by_the_mean_over_worlds() -> None:
+def test_the_order_goes_by_the_mean_over_worlds():
     worlds = [place(crt=[10, 10], tofu=[20, 20]), place(crt=[50, 50], tofu=[20, 20])]
     assert board.order(worlds) == [B, A]
     mean, off = board.overall(worlds, A, B)
     assert (mean, off) == (10.0, 0.0)
 
 
-def test_later_algorithms_are_compared_with_themselves_and_others_with_ridge() -> None:
+def test_later_algorithms_are_compared_with_themselves_and_others_with_ridge():
     assert board.control(C) == Entry("HvtUCB", "tuned", clips=False)
     assert board.control(dataclasses.replace(C, clips=False)) == PLAIN
     assert board.control(A) == PLAIN
 
 
 @pytest.mark.parametrize("kind", ["board", "published"])
-def test_committed_worlds_have_everyone_on_one_scale(kind: str) -> None:
+def test_committed_worlds_have_everyone_on_one_scale(kind):
     worlds = board.standings(kind, DATA)
     entries = board.BOARD if kind == "board" else board.AS_PUBLISHED
     assert len(worlds) == 10
@@ -127,7 +115,7 @@ def test_committed_worlds_have_everyone_on_one_scale(kind: str) -> None:
             assert entry.clips or share == 0
 
 
-def test_the_committed_table_is_what_data_gives(tmp_path: Path) -> None:
+def test_the_committed_table_is_what_data_gives(tmp_path):
     path = board.write_table(board.standings("board", DATA), tmp_path)
     assert path.read_bytes() == (DATA / "leaderboard.csv").read_bytes()
     rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))

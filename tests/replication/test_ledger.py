@@ -1,7 +1,5 @@
 """The table of claims in README.md follows data/claims.json, and its links lead somewhere."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -17,18 +15,18 @@ ROOT = Path(__file__).parents[2]
 LEDGER = claims.read(ROOT / "data")
 
 
-def claim(statement: str = "x^{1/(1+ε)} of |y|") -> Claim:
+def claim(statement="x^{1/(1+ε)} of |y|"):
     test = "tests/replication/test_ledger.py::test_a_b"
     return Claim("prop-1", "Section 3", statement, "01_x.ipynb", test, {}, claims.OPEN)
 
 
-def test_the_readme_holds_the_table_that_the_ledger_gives() -> None:
+def test_the_readme_holds_the_table_that_the_ledger_gives():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert ledger.with_table(text, LEDGER) == text, f"renew it with: {ledger.RENEW}"
     assert "## What came out" in text.partition(ledger.BEGIN)[0]
 
 
-def test_the_table_has_a_line_for_every_entry_with_its_verdict() -> None:
+def test_the_table_has_a_line_for_every_entry_with_its_verdict():
     lines = ledger.table(LEDGER, ledger.Links()).splitlines()[2:]
     assert len(lines) == len(LEDGER) > 0
     for line, entry in zip(lines, LEDGER, strict=True):
@@ -36,20 +34,20 @@ def test_the_table_has_a_line_for_every_entry_with_its_verdict() -> None:
         assert f"**{entry.where}.**" in line
 
 
-def test_every_link_of_the_table_leads_to_a_file() -> None:
+def test_every_link_of_the_table_leads_to_a_file():
     targets = re.findall(r"\]\(([^)]+)\)", ledger.table(LEDGER, ledger.Links()))
     assert len(targets) == 3 * len(LEDGER)
     assert [target for target in targets if not (ROOT / target).is_file()] == []
 
 
 @pytest.mark.parametrize("id", claims.STATEMENTS)
-def test_every_statement_names_a_function_or_class_of_the_package(id: str) -> None:
+def test_every_statement_names_a_function_or_class_of_the_package(id):
     module, found = ledger.resolve(claims.STATEMENTS[id][2])
     assert callable(found)
     assert module.__name__.startswith("heavybandit.")
 
 
-def test_a_name_is_resolved_to_its_module_and_to_what_it_stands_for() -> None:
+def test_a_name_is_resolved_to_its_module_and_to_what_it_stands_for():
     assert ledger.resolve("theory.theorem1") == (theory, theory.theorem1)
     assert ledger.resolve("engine.truncation.btc_learn") == (truncation, truncation.btc_learn)
     file = ledger.source_file("engine.truncation.btc_learn")
@@ -60,21 +58,21 @@ def test_a_name_is_resolved_to_its_module_and_to_what_it_stands_for() -> None:
             ledger.resolve(wrong)
 
 
-def test_powers_and_indices_are_set_and_code_is_left_alone() -> None:
+def test_powers_and_indices_are_set_and_code_is_left_alone():
     assert ledger.superscripts("T^{1/(1+ε)}2^s and p_{a*}") == (
         "T<sup>1/(1+ε)</sup>2<sup>s</sup> and p<sub>a*</sub>"
     )
     assert ledger.superscripts("`x^{2}` y^{2}") == "`x^{2}` y<sup>2</sup>"
 
 
-def test_a_bar_in_a_statement_does_not_begin_a_column() -> None:
+def test_a_bar_in_a_statement_does_not_begin_a_column():
     line = ledger.table([claim()], ledger.Links()).splitlines()[-1]
     assert r"of \|y\| |" in line
     assert len(re.findall(r"(?<!\\)\|", line)) == len(ledger.HEADER) + 1
     assert "[a b](tests/replication/test_ledger.py)" in line
 
 
-def test_writing_renews_what_is_between_the_markers_and_nothing_else(tmp_path: Path) -> None:
+def test_writing_renews_what_is_between_the_markers_and_nothing_else(tmp_path):
     readme = tmp_path / "README.md"
     readme.write_text(f"before\n{ledger.BEGIN}\nold\n{ledger.END}\nafter\n")
     ledger.write_readme(readme, [claim()])
@@ -87,7 +85,7 @@ def test_writing_renews_what_is_between_the_markers_and_nothing_else(tmp_path: P
 
 
 @pytest.mark.parametrize("marks", ["", "B", "E B", "B B E"])
-def test_a_file_without_its_two_markers_is_refused_and_kept(marks: str, tmp_path: Path) -> None:
+def test_a_file_without_its_two_markers_is_refused_and_kept(marks, tmp_path):
     readme, text = tmp_path / "README.md", marks.replace("B", ledger.BEGIN).replace("E", ledger.END)
     readme.write_text(text)
     with pytest.raises(ValueError, match=r"README.md must hold <!-- claims: begin -->"):
@@ -95,9 +93,7 @@ def test_a_file_without_its_two_markers_is_refused_and_kept(marks: str, tmp_path
     assert readme.read_text() == text
 
 
-def test_the_command_prints_the_table_or_writes_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_the_table_or_writes_it(tmp_path, capsys):
     data = ["--data", str(ROOT / "data")]
     assert main(["claims", "--markdown", *data]) == 0
     assert capsys.readouterr().out == ledger.table(LEDGER, ledger.Links())

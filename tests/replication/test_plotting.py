@@ -1,11 +1,7 @@
 """Figures: the same bytes each time, words beside the picture, one identity per policy."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import matplotlib
 import numpy as np
@@ -19,23 +15,23 @@ from heavybandit.replication import plotting
 
 
 @pytest.fixture
-def axes() -> Any:
+def axes():
     return plotting.panels()[1]
 
 
-def drawn() -> Any:
+def drawn():
     figure, axes = plotting.panels()
     plotting.rows(axes, ["a", "b"], [1.0, 10.0], spans=[(0.5, 2.0), (5.0, 20.0)], label="x")
     plotting.rule(axes, 3.0, "three")
     return figure
 
 
-def test_every_policy_looks_like_no_other() -> None:
+def test_every_policy_looks_like_no_other():
     assert set(plotting.LOOKS) == set(POLICIES)
     assert len(set(plotting.LOOKS.values())) == len(plotting.LOOKS)
 
 
-def test_policies_in_one_figure_look_different_and_known_ones_as_usual() -> None:
+def test_policies_in_one_figure_look_different_and_known_ones_as_usual():
     names = ["CRT:v=4", "CRT", "Mine", "Mine:clip=2", "SupBTC:v=4", "Uniform"]
     found = plotting.looks(names)
     assert list(found.keys() ^ set(names)) == []
@@ -47,7 +43,7 @@ def test_policies_in_one_figure_look_different_and_known_ones_as_usual() -> None
     assert not set(plotting.OTHERS) & set(plotting.LOOKS.values())
 
 
-def test_the_same_figure_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_the_same_figure_gives_the_same_bytes(tmp_path):
     for suffix in (".png", ".svg", ".pdf"):
         files = [tmp_path / f"{name}{suffix}" for name in ("once", "twice")]
         for file in files:
@@ -55,10 +51,8 @@ def test_the_same_figure_gives_the_same_bytes(tmp_path: Path) -> None:
         assert len({file.read_bytes() for file in files}) == 1
 
 
-def test_showing_writes_both_kinds_and_carries_the_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shown: list[Any] = []
+def test_showing_writes_both_kinds_and_carries_the_words(tmp_path, monkeypatch):
+    shown = []
     monkeypatch.setattr(ipython, "display", shown.append)
     plotting.show(drawn(), "one", "two dots and a line", tmp_path / "new")
     assert sorted(p.name for p in (tmp_path / "new" / "figures").iterdir()) == [
@@ -70,7 +64,7 @@ def test_showing_writes_both_kinds_and_carries_the_words(
     assert data
 
 
-def test_rows_stand_from_top_to_bottom_with_their_spans_and_a_rule_says_what_it_is() -> None:
+def test_rows_stand_from_top_to_bottom_with_their_spans_and_a_rule_says_what_it_is():
     (axes,) = drawn().axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b"]
     bottom, top = axes.get_ylim()
@@ -84,7 +78,7 @@ def test_rows_stand_from_top_to_bottom_with_their_spans_and_a_rule_says_what_it_
     assert [text.get_text() for text in axes.texts] == ["three"]
 
 
-def test_panels_come_side_by_side_and_row_by_row_and_one_comes_alone() -> None:
+def test_panels_come_side_by_side_and_row_by_row_and_one_comes_alone():
     figure, (left, right) = plotting.panels(2, sharey=True)
     assert left.get_position().x1 <= right.get_position().x0
     assert left.get_shared_y_axes().joined(left, right)
@@ -94,7 +88,7 @@ def test_panels_come_side_by_side_and_row_by_row_and_one_comes_alone() -> None:
     assert figure.axes == six
 
 
-def test_a_line_that_is_no_policys_has_a_colour_a_marker_and_dashes_of_its_own() -> None:
+def test_a_line_that_is_no_policys_has_a_colour_a_marker_and_dashes_of_its_own():
     styles = [plotting.style(which) for which in range(len(plotting.PALETTE))]
     for part in ("color", "marker", "linestyle"):
         assert len({one[part] for one in styles}) == len(styles)
@@ -104,7 +98,7 @@ def test_a_line_that_is_no_policys_has_a_colour_a_marker_and_dashes_of_its_own()
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
-def test_a_legend_above_names_every_line_and_covers_none(count: int, tmp_path: Path) -> None:
+def test_a_legend_above_names_every_line_and_covers_none(count, tmp_path):
     figure, axes = plotting.panels()
     for which in range(count):
         axes.plot([0.0, 1.0], [0.0, which], label=f"line {which}", **plotting.style(which))
@@ -118,13 +112,13 @@ def test_a_legend_above_names_every_line_and_covers_none(count: int, tmp_path: P
     assert not legend.get_frame_on()
 
 
-def test_rows_may_stand_below_their_middle_while_their_names_do_not(axes: Any) -> None:
+def test_rows_may_stand_below_their_middle_while_their_names_do_not(axes):
     plotting.rows(axes, ["a", "b"], [1.0, 2.0], lower=0.25)
     assert list(axes.lines[0].get_ydata()) == [0.25, 1.25]
     assert list(axes.get_yticks()) == [0, 1]
 
 
-def test_regret_by_horizon_has_the_medians_the_range_and_the_policys_look(axes: Any) -> None:
+def test_regret_by_horizon_has_the_medians_the_range_and_the_policys_look(axes):
     regrets = [np.array([1.0, 2.0, 6.0]), np.array([10.0, 30.0, 20.0])]
     plotting.draw_horizons(axes, "SupBTC", [10, 100], regrets, "mine")
     (line,) = axes.lines
@@ -137,7 +131,7 @@ def test_regret_by_horizon_has_the_medians_the_range_and_the_policys_look(axes: 
     assert axes.texts[-1].get_text() == "SupBTC"
 
 
-def test_stage_bars_stack_up_and_number_the_stages_that_have_room(axes: Any) -> None:
+def test_stage_bars_stack_up_and_number_the_stages_that_have_room(axes):
     plotting.stage_bars(axes, np.array([[0.05, 0.45, 0.5], [1.0, 0.0, 0.0]]), ["x", "y"])
     heights = [(p.get_y(), p.get_height()) for p in axes.patches]
     assert np.allclose(heights[:3], [(0.0, 0.05), (0.05, 0.45), (0.5, 0.5)])
@@ -146,13 +140,13 @@ def test_stage_bars_stack_up_and_number_the_stages_that_have_room(axes: Any) -> 
     assert [t.get_text() for t in axes.get_xticklabels()] == ["x", "y"]
 
 
-def test_shades_go_from_dark_to_light() -> None:
+def test_shades_go_from_dark_to_light():
     brightness = [sum(plotting.shade(i, 5)[:3]) for i in range(5)]
     assert brightness == sorted(brightness)
     assert len(set(brightness)) == 5
 
 
-def test_names_that_would_overlap_are_moved_apart_and_keep_their_order() -> None:
+def test_names_that_would_overlap_are_moved_apart_and_keep_their_order():
     assert plotting.apart([0.0, 0.5, 1.0], 0.1) == [0.0, 0.5, 1.0]
     moved = plotting.apart([0.5, 0.5, 0.5, 0.51, 0.9], 0.1)
     assert all(b - a >= 0.1 - 1e-6 for a, b in itertools.pairwise(moved))
@@ -161,7 +155,7 @@ def test_names_that_would_overlap_are_moved_apart_and_keep_their_order() -> None
     assert plotting.apart([0.0, 0.0, 0.05], 0.1) == pytest.approx([0.0, 0.1, 0.2], abs=1e-6)
 
 
-def test_means_are_drawn_over_seeds_from_zero_and_named_at_their_ends() -> None:
+def test_means_are_drawn_over_seeds_from_zero_and_named_at_their_ends():
     figure, axes = plotting.panels()
     table = np.array([[1.0, 4.0], [3.0, 8.0], [8.0, 9.0]])  # their medians are 3 and 8
     plotting.draw_means(axes, {"SupBMM": ([10, 20], table), "Uniform": ([10, 20], 10 * table)})
@@ -173,7 +167,7 @@ def test_means_are_drawn_over_seeds_from_zero_and_named_at_their_ends() -> None:
     assert figure.axes == [axes]
 
 
-def test_names_of_runs_that_end_alike_do_not_cover_each_other() -> None:
+def test_names_of_runs_that_end_alike_do_not_cover_each_other():
     world = hb.section6("student-t", n_arms=3, dim=2)
     runs = [[hb.simulate(hb.Uniform(200, 3, 2), world, seed)] for seed in (1, 1)]
     runs[1] = [replace(runs[1][0], policy="Mine")]
@@ -183,13 +177,13 @@ def test_names_of_runs_that_end_alike_do_not_cover_each_other() -> None:
     assert abs(places["Uniform"] - places["Mine"]) > 0.05
 
 
-def test_shares_name_the_largest_of_each_row(axes: Any) -> None:
+def test_shares_name_the_largest_of_each_row(axes):
     plotting.shares(axes, np.array([[0.1, 0.9], [0.7, 0.3]]), ["a", "b"], ["1", "2"])
     assert [(t.get_text(), t.xy) for t in axes.texts] == [("90", (1, 0)), ("70", (0, 1))]
     np.testing.assert_array_equal(axes.images[0].get_array(), [[0.1, 0.9], [0.7, 0.3]])
 
 
-def test_a_mosaic_has_a_square_for_each_colour_and_none_for_a_hole(axes: Any) -> None:
+def test_a_mosaic_has_a_square_for_each_colour_and_none_for_a_hole(axes):
     plotting.mosaic(axes, [["#000000", None], ["#FFFFFF", "#0072B2"]], [["a", ""], ["b", "c"]])
     colours = [matplotlib.colors.to_hex(p.get_facecolor()).upper() for p in axes.patches]
     assert colours == ["#000000", "#FFFFFF", "#0072B2"]

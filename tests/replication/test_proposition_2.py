@@ -1,10 +1,7 @@
 """Truncated moments against integrals and sums, and what Proposition 2's proof says of them."""
 
-from __future__ import annotations
-
 import itertools
 import math
-from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
@@ -14,8 +11,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from heavybandit import noise, paper
-from heavybandit.noise import Noise
-from heavybandit.policy import TIE, Floats
+from heavybandit.policy import TIE
 from heavybandit.replication import claims, coverage
 from heavybandit.replication.coverage import Design
 from heavybandit.replication.proposition_2 import (
@@ -27,26 +23,25 @@ from heavybandit.replication.proposition_2 import (
 MEANS = (-1.0, -0.3, 0.0, 0.4, 1.0)
 LIMITS = (0.05, 0.5, 1.0, 1.7, 4.0, 60.0, 5_000.0)
 PARETO = ((1.3, 0.5), (1.6, 2.0), (2.2, 1.0), (3.0, 0.01), (4.0, 0.3))
-Density = tuple[Callable[[float], float], float, float]  # f, and where it is not 0
 WHOLE_LINE = (-math.inf, math.inf)
 
 
-def student(nu: float, scale: float) -> Density:
+def student(nu, scale):
     """Γ((ν+1)/2)/(Γ(ν/2) √(νπ)) (1 + x²/ν)^{−(ν+1)/2}, stretched by the scale."""
     peak = math.gamma((nu + 1) / 2) / (math.gamma(nu / 2) * math.sqrt(nu * math.pi) * scale)
     return (lambda x: peak * (1 + (x / scale) ** 2 / nu) ** (-(nu + 1) / 2)), *WHOLE_LINE
 
 
-def pareto(s: float, x_m: float, shift: float = 0.0) -> Density:
+def pareto(s, x_m, shift=0.0):
     """s x_m^s/x^{s+1} from x_m on, moved down by the shift."""
     return (lambda x: s * x_m**s / (x + shift) ** (s + 1)), x_m - shift, math.inf
 
 
-def mirrored(s: float, x_m: float) -> Density:
+def mirrored(s, x_m):
     return (lambda x: s * x_m**s / abs(x) ** (s + 1) / 2 if abs(x) > x_m else 0.0), *WHOLE_LINE
 
 
-DENSITIES: list[tuple[Noise, Density, tuple[float, ...]]] = [  # and where they jump
+DENSITIES = [  # and where they jump
     *(
         (noise.StudentT(df, scale), student(df, scale), (0.0,))
         for df, scale in ((2.1, 1.0), (3.0, 1.0), (2.5, 0.3), (7.0, 2.0), (30.0, 0.5))
@@ -61,9 +56,7 @@ DENSITIES: list[tuple[Noise, Density, tuple[float, ...]]] = [  # and where they 
 by_law = partial(pytest.mark.parametrize, "law", ids=lambda law: law.name)
 
 
-def integrals(
-    density: Density, jumps: tuple[float, ...], mean: float, limit: float
-) -> tuple[float, float]:
+def integrals(density, jumps, mean, limit):
     """∫ (mean + x)^k f(x) dx over |mean + x| ≤ limit, k = 1, 2, in pieces without jumps."""
     f, start, end = density
     limit *= 1 + TIE  # what is equal in exact arithmetic is kept (R15)
@@ -75,7 +68,7 @@ def integrals(
     near = start if math.isfinite(start) else 0.0
     cuts = sorted({low, high, *(m for m in (*marks, *(near + m for m in marks)) if low < m < high)})
 
-    def moment(k: int) -> float:
+    def moment(k):
         return sum(
             quad(lambda x: (mean + x) ** k * f(x), a, b, epsabs=1e-13, epsrel=1e-10)[0]
             for a, b in itertools.pairwise(cuts)
@@ -84,7 +77,7 @@ def integrals(
     return moment(1), moment(2)
 
 
-def moments(law: Noise, mean: float, limit: float) -> tuple[float, float]:
+def moments(law, mean, limit):
     first, second = truncated_moments(law, np.array([mean]), np.array([limit]))
     assert (first.shape, second.shape) == ((1,), (1,))
     return float(first[0]), float(second[0])
@@ -93,9 +86,7 @@ def moments(law: Noise, mean: float, limit: float) -> tuple[float, float]:
 @pytest.mark.parametrize(
     ("law", "density", "jumps"), DENSITIES, ids=[law.name for law, _, _ in DENSITIES]
 )
-def test_truncated_moments_are_the_integrals_of_the_density(
-    law: Noise, density: Density, jumps: tuple[float, ...]
-) -> None:
+def test_truncated_moments_are_the_integrals_of_the_density(law, density, jumps):
     pairs = list(itertools.product(MEANS[::2], LIMITS[::2]))
     found = np.transpose(truncated_moments(law, *np.transpose(pairs)))
     wanted = np.array([integrals(density, jumps, *pair) for pair in pairs])
@@ -105,7 +96,7 @@ def test_truncated_moments_are_the_integrals_of_the_density(
 
 
 @by_law([law for law, _, _ in DENSITIES])
-def test_a_limit_that_cuts_nothing_leaves_the_mean_and_the_second_moment(law: Noise) -> None:
+def test_a_limit_that_cuts_nothing_leaves_the_mean_and_the_second_moment(law):
     # what is left of the tail beyond 10^40 is 10^{−40·0.1} of the second moment at the most
     for mean in MEANS:
         first, second = moments(law, mean, 1e40)
@@ -115,7 +106,7 @@ def test_a_limit_that_cuts_nothing_leaves_the_mean_and_the_second_moment(law: No
             assert second == pytest.approx(exact, rel=2e-4)
 
 
-def points(law: Noise, mean: float) -> Iterator[tuple[float, float]]:
+def points(law, mean):
     """The payoffs of a noise that takes few values, and their probabilities."""
     if isinstance(law, noise.Extremal):
         p = law.probability
@@ -138,7 +129,7 @@ FEW_VALUES = (
 
 
 @by_law(FEW_VALUES)
-def test_truncated_moments_of_few_values_are_sums_over_them(law: Noise) -> None:
+def test_truncated_moments_of_few_values_are_sums_over_them(law):
     means = [m for m in MEANS if m >= 0 or isinstance(law, noise.Additive)]
     pairs = list(itertools.product(means, (*LIMITS, 1e40)))
     found = np.transpose(truncated_moments(law, *np.transpose(pairs)))
@@ -149,7 +140,7 @@ def test_truncated_moments_of_few_values_are_sums_over_them(law: Noise) -> None:
 
 
 @by_law([noise.Extremal(0.2, 1.0), noise.Lottery(0.2, 0.4), noise.TwoPointPayoff(1 / 0.3)])
-def test_a_payoff_at_the_limit_is_kept_whatever_its_last_bit_says(law: Noise) -> None:
+def test_a_payoff_at_the_limit_is_kept_whatever_its_last_bit_says(law):
     whole = sum(q * y for y, q in points(law, 0.1))
     for limit in (0.3, 0.3 * (1 - 1e-14)):
         assert moments(law, 0.1, limit)[0] == pytest.approx(whole)
@@ -159,13 +150,13 @@ def test_a_payoff_at_the_limit_is_kept_whatever_its_last_bit_says(law: Noise) ->
 # What is refused.
 
 
-def test_a_noise_without_a_closed_form_is_refused_by_name() -> None:
+def test_a_noise_without_a_closed_form_is_refused_by_name():
     with pytest.raises(TypeError, match="Gaussian"):
         bias_and_variance(coverage.same_design(3), noise.Gaussian(), 1.0)
 
 
 @pytest.mark.parametrize("df", [1.5, 2.0])
-def test_students_t_of_2_or_fewer_degrees_of_freedom_is_refused(df: float) -> None:
+def test_students_t_of_2_or_fewer_degrees_of_freedom_is_refused(df):
     with pytest.raises(ValueError, match=f"df is {df}, but must be above 2"):
         truncated_moments(noise.StudentT(df), np.zeros(1), np.ones(1))
 
@@ -179,12 +170,12 @@ SMALL = Design(
 )
 
 
-def one(mean: float) -> Design:
+def one(mean):
     """n = 1, one arm, d = 1: β = h = ½, c = √½, and the play pays `mean` on average."""
     return Design(np.ones((1, 1)), np.ones((1, 1)), np.array([mean]))
 
 
-def by_enumeration(law: Noise, eps: float) -> Iterator[tuple[float, float, float, float]]:
+def by_enumeration(law, eps):
     """Bias, ΣE[Z²], h and c of each arm of SMALL: a sum over terms and values."""
     A_inv = np.linalg.inv(np.eye(2) + SMALL.V.T @ SMALL.V)
     for x in SMALL.X:
@@ -201,7 +192,7 @@ def by_enumeration(law: Noise, eps: float) -> Iterator[tuple[float, float, float
 
 @pytest.mark.parametrize("eps", [1.0, 0.5])
 @by_law([noise.Extremal(1.5, 0.3), noise.Extremal(6.0, 0.1), noise.Lottery(6.0, 0.1)])
-def test_bias_and_variance_are_sums_over_terms_and_values(law: Noise, eps: float) -> None:
+def test_bias_and_variance_are_sums_over_terms_and_values(law, eps):
     means = [float(x @ SMALL.theta) for x in SMALL.V]
     v = max(sum(q * abs(y) ** (1 + eps) for y, q in points(law, mean)) for mean in means)
     wanted = [
@@ -211,13 +202,13 @@ def test_bias_and_variance_are_sums_over_terms_and_values(law: Noise, eps: float
     assert np.transpose(bias_and_variance(SMALL, law, eps)) == pytest.approx(np.array(wanted))
 
 
-def estimates(law: Noise, seed: int) -> Floats:
+def estimates(law, seed):
     """Algorithm 2's estimates of SMALL's arms after 10 000 histories, ε = 1."""
     draws = law.draw(np.random.default_rng(seed), 40_000).reshape(-1, 4)
     return np.array([paper.btc(SMALL.V, SMALL.means + row, SMALL.X, 0.0, 1.0)[0] for row in draws])
 
 
-def test_the_bias_is_what_algorithm_2_is_off_by_on_average() -> None:
+def test_the_bias_is_what_algorithm_2_is_off_by_on_average():
     # rule: within 4 standard errors of the mean over 10 000 histories
     law, eps = noise.Pareto(2.2, 1.0, centred=True), 1.0
     off = estimates(law, 12) - SMALL.beta() @ SMALL.means
@@ -228,7 +219,7 @@ def test_the_bias_is_what_algorithm_2_is_off_by_on_average() -> None:
     assert np.any(bias > 20 * error)
 
 
-def test_one_rare_payoff_has_a_bias_that_comes_as_near_to_the_bound_as_one_likes() -> None:
+def test_one_rare_payoff_has_a_bias_that_comes_as_near_to_the_bound_as_one_likes():
     """A payoff 1/γ > 1 is dropped, and the estimate is 0.
 
     The bias is βm, v = γm·γ^{−(1+ε)} = mγ^{−ε}, and the ratio βm/(vh) = γ^ε, whatever m.
@@ -239,14 +230,14 @@ def test_one_rare_payoff_has_a_bias_that_comes_as_near_to_the_bound_as_one_likes
         assert variance.tolist() == [0.0]
 
 
-def test_one_payoff_at_the_limit_has_the_variance_of_the_bound() -> None:
+def test_one_payoff_at_the_limit_has_the_variance_of_the_bound():
     """γ = 1: a payoff 1 = h/β is kept, ΣE[Z²] = β²m, and v·h² = m·β²."""
     bias, variance = bias_and_variance(one(0.7), noise.TwoPointPayoff(1.0), 1.0)
     assert bias == pytest.approx([0.0], abs=1e-15)
     assert variance == pytest.approx([1.0])
 
 
-def test_a_term_of_weight_0_adds_nothing() -> None:
+def test_a_term_of_weight_0_adds_nothing():
     """The second context says nothing about the arm, and is as good as not there."""
     V, theta = np.array([[0.5, 0.0], [0.0, 0.5]]), np.array([0.6, 0.6])
     for law in (noise.StudentT(3.0), noise.SymmetricPareto(1.6), noise.Extremal(2.0, 0.4)):
@@ -259,7 +250,7 @@ tenths = st.integers(-10, 10).map(lambda k: k / 10)
 
 
 @st.composite
-def laws(draw: st.DrawFn, eps: float) -> Noise:
+def laws(draw, eps):
     """A noise with mean 0 and a finite moment of order 1 + ε."""
     scale, above = draw(st.floats(0.05, 5)), draw(st.floats(0.05, 3))
     shape = 1 + eps + above
@@ -279,9 +270,7 @@ def laws(draw: st.DrawFn, eps: float) -> Noise:
 
 
 @given(st.data(), st.floats(0.1, 1), st.integers(1, 4), st.integers(1, 3))
-def test_neither_bias_nor_variance_exceeds_the_proofs_bound(
-    data: st.DataObject, eps: float, n: int, dim: int
-) -> None:
+def test_neither_bias_nor_variance_exceeds_the_proofs_bound(data, eps, n, dim):
     law = data.draw(laws(eps))
     vectors = st.lists(tenths, min_size=dim, max_size=dim)
     V, X = (
@@ -300,19 +289,19 @@ def test_neither_bias_nor_variance_exceeds_the_proofs_bound(
         assert np.all(ratio <= 1 + TIE + claims.ROUNDING)
 
 
-def test_a_noise_with_a_mean_of_its_own_is_measured_against_it() -> None:
+def test_a_noise_with_a_mean_of_its_own_is_measured_against_it():
     """Nothing of a payoff of 0.01 and more is dropped at 1, but for a tail: no bias to speak of."""
     bias, _ = bias_and_variance(one(0.0), noise.Pareto(), 1.0)
     # Dropped is P > 1, whose mean part is s x_m^s/(s−1) = 1.5e-6; h = ½, β = ½, v = 3e-4.
     assert bias[0] == pytest.approx(1.5e-6 / 3e-4, rel=1e-6)
 
 
-def test_where_the_second_moment_is_a_logarithm() -> None:
+def test_where_the_second_moment_is_a_logarithm():
     """With shape 2, E[P²; 1 ≤ P ≤ 3] = 2 ln 3."""
     assert moments(noise.SymmetricPareto(2.0), 0.0, 3.0)[1] == pytest.approx(2 * np.log(3))
 
 
-def test_an_arm_of_which_the_history_says_nothing_has_neither_bias_nor_variance() -> None:
+def test_an_arm_of_which_the_history_says_nothing_has_neither_bias_nor_variance():
     design = Design(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]), np.zeros(2))
     assert bias_and_variance(design, noise.StudentT(), 1.0) == ([0.0], [0.0])
 
@@ -320,7 +309,7 @@ def test_an_arm_of_which_the_history_says_nothing_has_neither_bias_nor_variance(
 # A bound on the probability of a miss.
 
 
-def test_a_chance_of_a_miss_by_hand_where_nothing_and_where_everything_is_truncated() -> None:
+def test_a_chance_of_a_miss_by_hand_where_nothing_and_where_everything_is_truncated():
     """A payoff of ±1 is kept: no bias, E[Z²] = ¼. One of 2 > h/β is dropped: bias ½, E[Z²] = 0.
 
     With α = 6√2, x = αc = 6, and the first bound is 2 exp(−36/(2·¼ + ⅔·6·½)) = 2 exp(−14.4).
@@ -337,7 +326,7 @@ def test_a_chance_of_a_miss_by_hand_where_nothing_and_where_everything_is_trunca
 
 @pytest.mark.parametrize("eps", [1.0, 0.5])
 @by_law([noise.Extremal(6.0, 0.1), noise.Lottery(6.0, 0.1), noise.Lottery(0.5, 0.8)])
-def test_a_chance_of_a_miss_sums_over_arms_terms_and_values(law: Noise, eps: float) -> None:
+def test_a_chance_of_a_miss_sums_over_arms_terms_and_values(law, eps):
     for alpha in (4.0, 6.0, 9.0):
         wanted = 0.0
         for bias, second, h, c in by_enumeration(law, eps):
@@ -348,7 +337,7 @@ def test_a_chance_of_a_miss_sums_over_arms_terms_and_values(law: Noise, eps: flo
 
 
 @by_law([noise.Extremal(1.2, 0.9), noise.Lottery(1.5, 0.3), noise.StudentT(3.0)])
-def test_algorithm_2_misses_no_more_often_than_its_chance_says(law: Noise) -> None:
+def test_algorithm_2_misses_no_more_often_than_its_chance_says(law):
     """Rule: the lower limit on the frequency of 10 000 histories is not above the bound."""
     errors = np.abs(estimates(law, 13) - SMALL.X @ SMALL.theta) / SMALL.c()
     seen = 0
@@ -360,14 +349,14 @@ def test_algorithm_2_misses_no_more_often_than_its_chance_says(law: Noise) -> No
 
 
 @given(st.floats(0.01, 20), st.floats(0.001, 20), st.sampled_from([1.0, 0.5]))
-def test_a_chance_of_a_miss_falls_with_alpha(alpha: float, more: float, eps: float) -> None:
+def test_a_chance_of_a_miss_falls_with_alpha(alpha, more, eps):
     for law in (noise.StudentT(3.0), noise.SymmetricPareto(1.6), noise.Lottery(6.0, 0.1)):
         at_first, later = (chance_of_a_miss(SMALL, law, eps, a) for a in (alpha, alpha + more))
         assert 0 < later <= at_first <= 1
         assert later < at_first or at_first == 1
 
 
-def test_an_arm_of_which_the_history_says_nothing_is_not_missed_and_adds_nothing() -> None:
+def test_an_arm_of_which_the_history_says_nothing_is_not_missed_and_adds_nothing():
     """Its estimate is 0 whatever the payoffs, and the ridge's own bias is at most c."""
     history, law = np.array([[1.0, 0.0]]), noise.Extremal(1.0)
     known, unknown = np.eye(2)[:1], np.eye(2)[1:]
@@ -380,7 +369,7 @@ def test_an_arm_of_which_the_history_says_nothing_is_not_missed_and_adds_nothing
     assert alone > 0
 
 
-def test_a_chance_of_a_miss_below_the_allowed_one_follows_from_the_printed_alpha() -> None:
+def test_a_chance_of_a_miss_below_the_allowed_one_follows_from_the_printed_alpha():
     """Proposition 2: with the exact v and the printed α, δ/T is enough for all arms together."""
     T, delta = 100, 0.1
     for law, eps in ((noise.StudentT(3.0), 1.0), (noise.SymmetricPareto(1.6), 0.5)):
@@ -389,7 +378,7 @@ def test_a_chance_of_a_miss_below_the_allowed_one_follows_from_the_printed_alpha
         assert chance_of_a_miss(SMALL, law, eps, alpha) <= delta / T
 
 
-def test_one_arm_that_is_sure_to_be_missed_is_enough_to_say_nothing() -> None:
+def test_one_arm_that_is_sure_to_be_missed_is_enough_to_say_nothing():
     """Of e₁ every payoff is dropped, and ½√½ is below its bias of ½; of e₂ nothing is known."""
     design = Design(np.array([[1.0, 0.0]]), np.eye(2), np.array([1.0, 0.0]))
     assert chance_of_a_miss(design, noise.TwoPointPayoff(0.5), 1.0, 0.5) == 1.0

@@ -1,11 +1,7 @@
 """Regret results as they are read: seeds together, slopes, and the lemmas along trajectories."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,13 +15,10 @@ from heavybandit import theory
 from heavybandit.pipeline import tables
 from heavybandit.pipeline.recipes import recipe
 from heavybandit.pipeline.spec import Experiment
-from heavybandit.pipeline.store import Store
-from heavybandit.pipeline.sweep import sweep
-from heavybandit.pipeline.tables import consolidate
 from heavybandit.replication import regrets
-from heavybandit.replication.catalogue import EXPERIMENTS
-from heavybandit.replication.regrets import Runs, by_stages, runs, slope
+from heavybandit.replication.regrets import by_stages, runs, slope
 from heavybandit.replication.statistics import mean_limit
+from tiny import filled, published, some_runs
 
 WORLD = recipe("symmetric", noise=recipe("StudentT", df=3.0, scale=0.1), n_arms=3, dim=2)
 PLAIN = Experiment(
@@ -43,39 +36,13 @@ AUDITED = replace(
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
-    store = Store(folder / "store")
-    for experiment in (PLAIN, AUDITED):
-        EXPERIMENTS[experiment.name] = experiment
-        sweep(experiment, store, progress=False)
-        consolidate(experiment, store, folder)
-    yield folder
-    for experiment in (PLAIN, AUDITED):
-        del EXPERIMENTS[experiment.name]
+    with pytest.MonkeyPatch.context() as patch:
+        yield published(patch, filled(folder / "store", PLAIN, AUDITED), folder, PLAIN, AUDITED)
 
 
-def some(regret: list[float], horizon: int = 100) -> Runs:
-    nobody = np.zeros((len(regret), 1), dtype=np.int64)
-    return Runs(
-        world="w",
-        where={},
-        policy="P",
-        settings={},
-        horizon=horizon,
-        plays=horizon,
-        regrets=np.array(regret),
-        explored=nobody,
-        exploited=nobody[:, 0],
-        entering=nobody,
-        truncated=nobody[:, 0],
-        missed=nobody[:, 0],
-        index=tuple(range(len(regret))),
-        seeds=tuple(range(len(regret))),
-    )
-
-
-def test_runs_that_differ_in_their_seed_only_are_together_and_in_order(data: Path) -> None:
+def test_runs_that_differ_in_their_seed_only_are_together_and_in_order(data):
     found = runs("plain", data)
     assert [(o.world, o.policy, o.horizon) for o in found] == [
         (world, policy, horizon)
@@ -87,7 +54,7 @@ def test_runs_that_differ_in_their_seed_only_are_together_and_in_order(data: Pat
     assert {len(o.regrets) for o in found} == {3}
 
 
-def test_a_group_holds_what_its_runs_gave(data: Path) -> None:
+def test_a_group_holds_what_its_runs_gave(data):
     one = runs("plain", data, policy="SupBTC", world="symmetric", horizon=400)[0]
     world = WORLD.build({"symmetric": hb.symmetric})
     for seed in range(3):
@@ -101,7 +68,7 @@ def test_a_group_holds_what_its_runs_gave(data: Path) -> None:
     assert one.per_play == pytest.approx(one.regrets.mean() / 400)
 
 
-def test_settings_are_those_of_the_run(data: Path) -> None:
+def test_settings_are_those_of_the_run(data):
     one = runs("plain", data)[0]
     assert one.where == dict(WORLD.params)
     assert (one.dim, one.n_arms, one.eps, one.v) == (2, 3, 0.5, 2.0)
@@ -110,12 +77,12 @@ def test_settings_are_those_of_the_run(data: Path) -> None:
     assert runs("plain", data, policy="Uniform")[0].eps == 1.0
 
 
-def test_only_what_is_wanted_is_given(data: Path) -> None:
+def test_only_what_is_wanted_is_given(data):
     assert {o.policy for o in runs("plain", data, policy="Uniform")} == {"Uniform"}
     assert runs("plain", data, policy="Uniform", eps=0.5) == []
 
 
-def test_curves_are_those_of_the_runs_in_the_order_of_their_seeds(data: Path) -> None:
+def test_curves_are_those_of_the_runs_in_the_order_of_their_seeds(data):
     one = runs("plain", data, policy="Uniform", world="section6", horizon=400)[0]
     plays, table = regrets.curves(one, "plain", data)
     assert plays.tolist() == [200, 400]
@@ -125,9 +92,9 @@ def test_curves_are_those_of_the_runs_in_the_order_of_their_seeds(data: Path) ->
     assert one.seeds == (0, 1, 2)
 
 
-def test_paired_differences_are_per_play_made_and_seed_by_seed() -> None:
+def test_paired_differences_are_per_play_made_and_seed_by_seed():
     """Gaps of 1, 2 and 3 hundredths: mean 2, standard deviation 1."""
-    one, other = some([11.0, 22.0, 33.0]), some([5.0, 10.0, 15.0], horizon=50)
+    one, other = some_runs([11.0, 22.0, 33.0]), some_runs([5.0, 10.0, 15.0], horizon=50)
     mean, off = regrets.paired(one, other)
     assert mean == pytest.approx(0.02)
     assert off == pytest.approx(student.ppf(0.99, 2) * 0.01 / math.sqrt(3))
@@ -135,7 +102,7 @@ def test_paired_differences_are_per_play_made_and_seed_by_seed() -> None:
         regrets.paired(one, replace(other, seeds=(1, 2, 3)))
 
 
-def test_an_audit_is_the_largest_ratio_and_the_sum_of_what_stages_counted(data: Path) -> None:
+def test_an_audit_is_the_largest_ratio_and_the_sum_of_what_stages_counted(data):
     lines = tables.read_curves("audited", data).to_dict("records")
     made = regrets.audit("audited", data, lambda one: one.horizon / 100)
     many = [line for line in lines if line["explored"] >= 2]
@@ -164,43 +131,43 @@ def test_an_audit_is_the_largest_ratio_and_the_sum_of_what_stages_counted(data: 
     assert made.violated == len(wrong) > 0  # such narrow widths do go wrong
 
 
-def test_what_lemma_5_allows_by_hand() -> None:
+def test_what_lemma_5_allows_by_hand():
     """Stages 1 and 2 may cost 2 a play, stage 3 costs 1, stage 4 a half; 5 rounds exploited."""
-    one = replace(some([0.0]), explored=np.array([[3, 2, 4, 6]]))
+    one = replace(some_runs([0.0]), explored=np.array([[3, 2, 4, 6]]))
     assert by_stages(one, 7, 20)[0] == pytest.approx(7 * (6 + 4 + 4 + 3 + 5 * 2 / math.sqrt(20)))
 
 
 @given(power=st.floats(-2, 2), factor=st.floats(0.1, 10))
-def test_a_power_has_its_slope_and_no_uncertainty(power: float, factor: float) -> None:
-    points = [some([factor * T**power] * 4, T) for T in (100, 1000, 10_000)]
+def test_a_power_has_its_slope_and_no_uncertainty(power, factor):
+    points = [some_runs([factor * T**power] * 4, T) for T in (100, 1000, 10_000)]
     middle, low, high = slope(points)
     assert middle == pytest.approx(power, abs=1e-9)
     assert high - low == pytest.approx(0, abs=1e-9)
 
 
-def test_a_slope_may_be_taken_against_something_else() -> None:
-    points = [some([d**2.0, d**2.0]) for d in (2, 4, 8)]
+def test_a_slope_may_be_taken_against_something_else():
+    points = [some_runs([d**2.0, d**2.0]) for d in (2, 4, 8)]
     assert slope(points, [2.0, 4.0, 8.0])[0] == pytest.approx(2)
 
 
-def test_a_seed_without_regret_does_not_spoil_a_slope() -> None:
-    points = [some([0.0, 1.0, 2.0], 10), some([0.0, 10.0, 20.0], 100)]
+def test_a_seed_without_regret_does_not_spoil_a_slope():
+    points = [some_runs([0.0, 1.0, 2.0], 10), some_runs([0.0, 10.0, 20.0], 100)]
     assert slope(points)[0] == pytest.approx(1)
 
 
-def test_the_limits_of_a_slope_cover_it_as_often_as_they_say() -> None:
+def test_the_limits_of_a_slope_cover_it_as_often_as_they_say():
     """98% of the time; 2,000 trials have a standard error of 0.3%, and the jackknife is no exact
     method, so between 96% and 99.5%."""
     rng = np.random.default_rng(7)
     hits = 0
     for _ in range(2_000):
-        points = [some((T * rng.uniform(0.5, 1.5, 8)).tolist(), T) for T in (10, 100, 1000)]
+        points = [some_runs((T * rng.uniform(0.5, 1.5, 8)).tolist(), T) for T in (10, 100, 1000)]
         _, low, high = slope(points)
         hits += low <= 1 <= high
     assert 0.96 < hits / 2_000 < 0.995
 
 
-def test_the_limit_of_a_mean_by_hand() -> None:
+def test_the_limit_of_a_mean_by_hand():
     """Of 1, 2, 3: standard deviation 1, so t_{0.99, 2}/√3."""
     assert mean_limit(np.array([1.0, 2.0, 3.0])) == pytest.approx(
         student.ppf(0.99, 2) / math.sqrt(3)
@@ -209,8 +176,8 @@ def test_the_limit_of_a_mean_by_hand() -> None:
         mean_limit(np.array([1.0]))
 
 
-def test_the_limits_of_a_slope_are_the_jackknifes_written_out() -> None:
-    points = [some([1.0, 2.0, 4.0], 10), some([3.0, 30.0, 9.0], 100)]
+def test_the_limits_of_a_slope_are_the_jackknifes_written_out():
+    points = [some_runs([1.0, 2.0, 4.0], 10), some_runs([3.0, 30.0, 9.0], 100)]
     low_mean, high_mean = np.array([1.0, 2.0, 4.0]), np.array([3.0, 30.0, 9.0])
     whole = math.log10(high_mean.mean() / low_mean.mean())
     pseudo = []
@@ -222,12 +189,10 @@ def test_the_limits_of_a_slope_are_the_jackknifes_written_out() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["best_lost", "far_arms"])
-def test_a_run_is_violated_by_a_lost_or_a_far_arm_alone(
-    wrong: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_is_violated_by_a_lost_or_a_far_arm_alone(wrong, monkeypatch):
     line = {"run": 1, "stage": 1, "visited": 9, "explored": 9, "sum_c": 1}
     good = {**line, "best_lost": 0, "far_arms": 0}
-    two = replace(some([1.0, 1.0]), index=(0, 1))
+    two = replace(some_runs([1.0, 1.0]), index=(0, 1))
     monkeypatch.setattr(regrets, "runs", lambda *_: [two])
     for lines, violated in (([good], 0), ([good, {**good, wrong: 1}], 1)):
         table = DataFrame(lines)

@@ -1,9 +1,5 @@
 """What a policy does, seen from outside, against a round-by-round account in NumPy."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -13,7 +9,7 @@ from heavybandit.replication import section_6 as module
 from heavybandit.replication.section_6 import habits
 
 T, SEED = 300, 5
-POLICIES: dict[str, Any] = {
+POLICIES = {
     "MENU": lambda: hb.MENU(T, 6, 3, v=3.0, delta=0.4, width_scale=0.01),
     "MoM": lambda: hb.MoM(T, 6, 3, v=3.0, delta=0.4, width_scale=0.01),
     "TOFU": lambda: hb.TOFU(T, 6, 3, v=4.0),
@@ -24,9 +20,7 @@ POLICIES: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize("block", [7, 4096])
-def test_habits_are_those_of_a_literal_account(
-    name: str, block: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_habits_are_those_of_a_literal_account(name, block, monkeypatch):
     monkeypatch.setattr(module, "BLOCK", block)
     world = hb.symmetric("student-t", n_arms=6, dim=3)
     found = habits(POLICIES[name](), world, seed=SEED)
@@ -77,7 +71,7 @@ def test_habits_are_those_of_a_literal_account(
     assert found.mean_rank == pytest.approx(ranks.mean())
 
 
-def test_the_narrowest_has_no_width_that_it_would_add() -> None:
+def test_the_narrowest_has_no_width_that_it_would_add():
     found = habits(hb.Blind(50, 6, 3), hb.symmetric("student-t", n_arms=6, dim=3))
     assert found.half_width == 0
     assert found.widest < 0.1

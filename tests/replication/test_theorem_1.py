@@ -1,9 +1,5 @@
 """The bias of a stage's payoffs, from everything that was played and paid in it."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -13,10 +9,10 @@ from heavybandit.noise import StudentT
 from heavybandit.replication.theorem_1 import biases, stage_bias
 
 WORLD = hb.symmetric(StudentT(2.2, 2.0), n_arms=4, dim=3)
-SETTINGS: dict[str, Any] = {"horizon": 400, "v": 4.0, "width_scale": 0.05}
+SETTINGS = {"horizon": 400, "v": 4.0, "width_scale": 0.05}
 
 
-def played(seed: int, explore: str, **more: Any) -> tuple[hb.SupBTC, Any]:
+def played(seed, explore, **more):
     """SupBTC and its literal twin after the same run; the twin has kept everything."""
     made = []
     for module in (hb, hb.paper):
@@ -28,7 +24,7 @@ def played(seed: int, explore: str, **more: Any) -> tuple[hb.SupBTC, Any]:
     return fast, literal
 
 
-def literal_bias(literal: Any, theta: np.ndarray, stage: int) -> float:
+def literal_bias(literal, theta, stage):
     """Σ w_τ η_τ/√(Σ w_τ²), w_τ = θ*ᵀA⁻¹x_τ, over the rounds of a stage."""
     V, Y = literal._history()
     rounds = literal._Psi[stage]
@@ -41,9 +37,7 @@ def literal_bias(literal: Any, theta: np.ndarray, stage: int) -> float:
 
 @pytest.mark.parametrize("explore", ["first", "random", "optimistic"])
 @pytest.mark.parametrize("eps", [1.0, 0.5])
-def test_the_bias_of_a_stage_is_that_of_all_its_contexts_and_payoffs(
-    explore: str, eps: float
-) -> None:
+def test_the_bias_of_a_stage_is_that_of_all_its_contexts_and_payoffs(explore, eps):
     suspects, cleared, visited = 0, 0, set()
     for seed in range(4):
         fast, literal = played(seed, explore, eps=eps)
@@ -63,7 +57,7 @@ def test_the_bias_of_a_stage_is_that_of_all_its_contexts_and_payoffs(
     assert len(visited) > 1
 
 
-def test_the_bias_by_hand_of_three_payoffs_in_one_dimension() -> None:
+def test_the_bias_by_hand_of_three_payoffs_in_one_dimension():
     """Contexts 1, θ* = ½, payoffs 1, 0 and 2: all weights are θ*/4, so it is Σ(y − ½)/√3."""
     policy = hb.SupBTC(100, 1, 1, v=4.0)
     for payoff in (1.0, 0.0, 2.0):
@@ -73,7 +67,7 @@ def test_the_bias_by_hand_of_three_payoffs_in_one_dimension() -> None:
     assert stage_bias(policy, np.array([-0.5])) == pytest.approx(-4.5 / np.sqrt(3))
 
 
-def test_a_stage_without_rounds_is_refused_with_a_sentence() -> None:
+def test_a_stage_without_rounds_is_refused_with_a_sentence():
     fresh = hb.SupBTC(100, 4, 3, v=4.0)
     for stage in (1, 2):
         with pytest.raises(ValueError, match=f"stage must be .* rounds; stage {stage} has none"):
@@ -86,7 +80,7 @@ def test_a_stage_without_rounds_is_refused_with_a_sentence() -> None:
 
 
 @pytest.mark.parametrize("explore", ["first", "optimistic"])
-def test_the_biases_of_many_seeds_are_those_of_each_run(explore: str) -> None:
+def test_the_biases_of_many_seeds_are_those_of_each_run(explore):
     settings = {**SETTINGS, "width_scale": 0.2}
     found = biases(WORLD, explore, range(3, 7), **settings)
     wanted = []
@@ -99,7 +93,7 @@ def test_the_biases_of_many_seeds_are_those_of_each_run(explore: str) -> None:
 
 
 @pytest.mark.parametrize("stage", [0, -3, 99])
-def test_a_stage_that_does_not_exist_is_refused(stage: int) -> None:
+def test_a_stage_that_does_not_exist_is_refused(stage):
     policy = hb.SupBTC(300, 2, 2, v=1.0)
     with pytest.raises(ValueError, match="stage"):
         stage_bias(policy, np.ones(2), stage)

@@ -1,7 +1,5 @@
 """Lemma 8 on algorithms small enough to go through every sequence of payoffs."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -12,7 +10,6 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from heavybandit import theory
-from heavybandit.engine.state import Ints
 from heavybandit.replication.theorem_3 import (
     change_of_measure,
     greedy_tree,
@@ -35,7 +32,7 @@ from heavybandit.replication.theorem_3 import (
         *((p, p, 0.0) for p in (0.0, 0.3, 1.0)),
     ],
 )
-def test_known_divergences_in_bits(p: float, q: float, bits: float) -> None:
+def test_known_divergences_in_bits(p, q, bits):
     assert kl_bits(p, q) == pytest.approx(bits, abs=1e-15)
 
 
@@ -43,14 +40,14 @@ probabilities = st.floats(0.001, 0.999)
 
 
 @given(probabilities, probabilities)
-def test_a_divergence_is_a_sum_over_heads_and_tails_and_not_negative(p: float, q: float) -> None:
+def test_a_divergence_is_a_sum_over_heads_and_tails_and_not_negative(p, q):
     wanted = p * math.log2(p / q) + (1 - p) * math.log2((1 - p) / (1 - q))
     assert kl_bits(p, q) == pytest.approx(wanted, abs=1e-12)
     assert kl_bits(p, q) >= -1e-15
     assert kl_bits(1 - p, 1 - q) == pytest.approx(kl_bits(p, q), abs=1e-12)
 
 
-def test_divergences_of_many_coins_are_those_of_each() -> None:
+def test_divergences_of_many_coins_are_those_of_each():
     p, q = np.array([0.0, 0.2, 1.0]), np.array([0.5, 0.7, 0.9])
     assert kl_bits(p, q) == pytest.approx(
         [float(kl_bits(*pair)) for pair in zip(p, q, strict=True)]
@@ -59,7 +56,7 @@ def test_divergences_of_many_coins_are_those_of_each() -> None:
 
 
 @given(st.floats(1e-6, 0.499))
-def test_the_step_in_lemma_8s_proof_holds_for_every_p(p: float) -> None:
+def test_the_step_in_lemma_8s_proof_holds_for_every_p(p):
     """KL(p‖2p) ≤ p/(2(1−2p)) bits; Pinsker's √(ln 2/2 · KL) is then half of √(ln 2 · p/(1−2p))."""
     assert kl_bits(p, 2 * p) <= p / (2 * (1 - 2 * p))
 
@@ -67,24 +64,24 @@ def test_the_step_in_lemma_8s_proof_holds_for_every_p(p: float) -> None:
 # Trees.
 
 
-def place(sequence: tuple[int, ...]) -> int:
+def place(sequence):
     """Where a sequence of payoffs stands in its level: as a binary number, the first play first."""
     return int("".join(map(str, sequence)) or "0", 2)
 
 
-def arms_of(tree: list[Ints], sequence: tuple[int, ...]) -> list[int]:
+def arms_of(tree, sequence):
     """The arms that the algorithm plays while this sequence is paid."""
     return [int(level[place(sequence[:t])]) for t, level in enumerate(tree)]
 
 
-def test_a_tree_has_an_arm_for_every_sequence() -> None:
+def test_a_tree_has_an_arm_for_every_sequence():
     rng = np.random.default_rng(0)
     for tree in (random_tree(rng, 3, 6), stubborn_tree(2, 6), greedy_tree(1, 3, 6)):
         assert [len(level) for level in tree] == [1, 2, 4, 8, 16, 32]
         assert all(0 <= arm < 3 for level in tree for arm in level)
 
 
-def test_a_random_tree_is_its_generators_and_names_every_arm() -> None:
+def test_a_random_tree_is_its_generators_and_names_every_arm():
     one, same, other = (random_tree(np.random.default_rng(seed), 4, 8) for seed in (1, 1, 2))
     assert [level.tolist() for level in one] == [level.tolist() for level in same]
     assert [level.tolist() for level in one] != [level.tolist() for level in other]
@@ -92,7 +89,7 @@ def test_a_random_tree_is_its_generators_and_names_every_arm() -> None:
 
 
 @pytest.mark.parametrize(("arm", "n_arms"), [(0, 2), (1, 3), (3, 4), (0, 1)])
-def test_a_stubborn_tree_stays_and_a_greedy_one_goes_on_unpaid(arm: int, n_arms: int) -> None:
+def test_a_stubborn_tree_stays_and_a_greedy_one_goes_on_unpaid(arm, n_arms):
     stubborn, greedy = stubborn_tree(arm, 6), greedy_tree(arm, n_arms, 6)
     for sequence in itertools.product((0, 1), repeat=6):
         assert arms_of(stubborn, sequence) == [arm] * 6
@@ -103,7 +100,7 @@ def test_a_stubborn_tree_stays_and_a_greedy_one_goes_on_unpaid(arm: int, n_arms:
 # The change of measure.
 
 
-def by_enumeration(tree: list[Ints], good: int, p: float) -> tuple[float, float]:
+def by_enumeration(tree, good, p):
     """½Σ|P_good − P_unif| and E_unif[N_good], a sequence at a time."""
     distance = count = 0.0
     for sequence in itertools.product((0, 1), repeat=len(tree)):
@@ -120,9 +117,7 @@ def by_enumeration(tree: list[Ints], good: int, p: float) -> tuple[float, float]
 
 
 @given(st.integers(0, 10**6), st.integers(1, 3), st.integers(1, 6), st.floats(0.01, 0.5))
-def test_the_change_of_measure_is_a_sum_over_all_sequences(
-    seed: int, n_arms: int, plays: int, p: float
-) -> None:
+def test_the_change_of_measure_is_a_sum_over_all_sequences(seed, n_arms, plays, p):
     tree = random_tree(np.random.default_rng(seed), n_arms, plays)
     for one in (tree, greedy_tree(0, n_arms, plays), stubborn_tree(n_arms - 1, plays)):
         found = [change_of_measure(one, good, p) for good in range(n_arms + 1)]
@@ -134,7 +129,7 @@ def test_the_change_of_measure_is_a_sum_over_all_sequences(
 
 @pytest.mark.parametrize("plays", [1, 2, 7, 12])
 @pytest.mark.parametrize("p", [0.01, 0.2, 0.5])
-def test_a_stubborn_algorithm_sees_the_difference_of_two_binomials(plays: int, p: float) -> None:
+def test_a_stubborn_algorithm_sees_the_difference_of_two_binomials(plays, p):
     k = np.arange(plays + 1)
     apart = np.abs(binom.pmf(k, plays, 2 * p) - binom.pmf(k, plays, p)).sum() / 2
     assert change_of_measure(stubborn_tree(2, plays), 2, p) == pytest.approx((apart, plays))
@@ -147,9 +142,7 @@ def test_a_stubborn_algorithm_sees_the_difference_of_two_binomials(plays: int, p
     st.floats(1e-4, 0.499),
     st.floats(0.1, 1),
 )
-def test_lemma_8_holds_for_every_algorithm_every_arm_and_every_f(
-    seed: int, n_arms: int, plays: int, p: float, eps: float
-) -> None:
+def test_lemma_8_holds_for_every_algorithm_every_arm_and_every_f(seed, n_arms, plays, p, eps):
     """0 ≤ f ≤ M: E_good f is at most E_unif f + M·distance, and that at most Lemma 8's bound."""
     gamma = p ** (1 / (1 + eps))
     rng = np.random.default_rng(seed)

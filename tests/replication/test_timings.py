@@ -1,12 +1,9 @@
 """What was measured is read back as written, and a broken file is refused with a sentence."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,58 +16,24 @@ from heavybandit.replication.timings import Timing, judged, load, save
 
 DATA = Path(__file__).parents[2] / "data"
 MET = Timing(
-    section="paper",
-    what="SupBTC, T = 1,000",
-    policy="SupBTC",
-    T=1000,
-    d=10,
-    K=20,
-    plays=1,
-    eps=1.0,
-    one="paper.py",
-    other="engine",
-    unit="µs a round",
-    one_median=401.25,
-    other_median=4.5,
-    by="ratio",
-    median=89.5,
-    low=80.25,
-    high=91.0,
-    turns=3,
-    goal="≥ 50",
-    verdict="met",
+    *("paper", "SupBTC, T = 1,000", "SupBTC", 1000, 10, 20, 1, 1.0),
+    *("paper.py", "engine", "µs a round", 401.25, 4.5),
+    *("ratio", 89.5, 80.25, 91.0, 3, "≥ 50", "met"),
 )
 PLAIN = Timing(
-    section="sweeps",
-    what="workers: 2",
-    policy="",
-    T=None,
-    d=None,
-    K=None,
-    plays=None,
-    eps=None,
-    one="in a sweep",
-    other="alone",
-    unit="ms",
-    one_median=2.5,
-    other_median=0.5,
-    by="difference",
-    median=2.0,
-    low=-1.0,
-    high=2.25,
-    turns=2,
-    goal="",
-    verdict="",
+    *("sweeps", "workers: 2", "", None, None, None, None, None),
+    *("in a sweep", "alone", "ms", 2.5, 0.5),
+    *("difference", 2.0, -1.0, 2.25, 2, "", ""),
 )
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     save([MET, PLAIN], {"scale": "for tests"}, tmp_path)
     return tmp_path
 
 
-def rewrite(folder: Path, change: Callable[[str], str]) -> None:
+def rewrite(folder, change):
     """Change the table, and let the sidecar vouch for the change."""
     text = change((folder / "bench.csv").read_text(encoding="utf-8"))
     (folder / "bench.csv").write_text(text, encoding="utf-8")
@@ -78,12 +41,12 @@ def rewrite(folder: Path, change: Callable[[str], str]) -> None:
     (folder / "bench.json").write_text(json.dumps({"files": files}))
 
 
-def test_what_was_saved_is_loaded_again(folder: Path) -> None:
+def test_what_was_saved_is_loaded_again(folder):
     assert load(folder) == [MET, PLAIN]
     assert timings.about(folder)["scale"] == "for tests"
 
 
-def test_a_row_has_a_cell_for_every_field_and_six_digits(folder: Path) -> None:
+def test_a_row_has_a_cell_for_every_field_and_six_digits(folder):
     save([dataclasses.replace(MET, one_median=1234.56789)], {}, folder)
     header, row = (folder / "bench.csv").read_text(encoding="utf-8").splitlines()
     assert header.split(",") == [field.name for field in dataclasses.fields(Timing)]
@@ -100,24 +63,24 @@ def test_a_row_has_a_cell_for_every_field_and_six_digits(folder: Path) -> None:
         ("", 7.0, ""),
     ],
 )
-def test_a_goal_is_judged_on_the_median(goal: str, median: float, verdict: str) -> None:
+def test_a_goal_is_judged_on_the_median(goal, median, verdict):
     assert judged(goal, median) == verdict
 
 
 @pytest.mark.parametrize("goal", ["= 3", "≤ nan", "< 3"])
-def test_a_goal_that_says_nothing_is_refused(goal: str) -> None:
+def test_a_goal_that_says_nothing_is_refused(goal):
     with pytest.raises(ValueError, match="must read like"):
         judged(goal, 1.0)
 
 
 @pytest.mark.parametrize("name", ["bench.csv", "bench.json"])
-def test_a_missing_file_is_named_with_the_way_to_make_it(folder: Path, name: str) -> None:
+def test_a_missing_file_is_named_with_the_way_to_make_it(folder, name):
     (folder / name).unlink()
     with pytest.raises(StoreError, match=rf"{name} is missing.*tests/benchmark.py"):
         load(folder)
 
 
-def test_a_table_edited_by_hand_is_refused(folder: Path) -> None:
+def test_a_table_edited_by_hand_is_refused(folder):
     path = folder / "bench.csv"
     path.write_text(path.read_text(encoding="utf-8").replace("89.5", "95"), encoding="utf-8")
     with pytest.raises(StoreError, match="checksum does not match"):
@@ -138,22 +101,20 @@ def test_a_table_edited_by_hand_is_refused(folder: Path) -> None:
         (",difference,", ",difference,1,", "Expected 20 fields in line 3, saw 21"),
     ],
 )
-def test_a_broken_table_is_refused_with_what_is_wrong(
-    folder: Path, old: str, new: str, why: str
-) -> None:
+def test_a_broken_table_is_refused_with_what_is_wrong(folder, old, new, why):
     old = old if old != "plays,eps\n" else ",".join(timings.COLUMNS) + "\n"
     rewrite(folder, lambda text: text.replace(old, new, 1))
     with pytest.raises(StoreError, match=why):
         load(folder)
 
 
-def test_an_empty_table_is_refused(folder: Path) -> None:
+def test_an_empty_table_is_refused(folder):
     rewrite(folder, lambda _: "")
     with pytest.raises(StoreError, match="cannot be read as a table"):
         load(folder)
 
 
-def test_measurements_are_no_results_to_verify_or_compare(folder: Path, tmp_path: Path) -> None:
+def test_measurements_are_no_results_to_verify_or_compare(folder, tmp_path):
     others = tmp_path / "others"
     save([PLAIN], {}, others)
     assert consolidated(folder) == []
@@ -164,12 +125,12 @@ def test_measurements_are_no_results_to_verify_or_compare(folder: Path, tmp_path
     assert differences(others, folder) == []
 
 
-def test_the_committed_costs_are_whole_and_answer_every_question() -> None:
+def test_the_committed_costs_are_whole_and_answer_every_question():
     found = {cost.section for cost in load(DATA)}
     assert {"peers", "paper", "floor world", "floor noise", "growth T", "flat", "memory"} <= found
 
 
-def test_the_committed_costs_name_no_host_no_path_and_no_time() -> None:
+def test_the_committed_costs_name_no_host_no_path_and_no_time():
     record = timings.about(DATA)
     assert set(record["machine"]) == {"system", "processor", "cores"}
     text = (DATA / "bench.json").read_text(encoding="utf-8").replace("tests/benchmark.py", "")

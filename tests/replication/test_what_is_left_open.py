@@ -1,7 +1,5 @@
 """The map: calibration is what its table says, and a cell judges by limits, not by means."""
 
-from __future__ import annotations
-
 import csv
 import shutil
 from dataclasses import replace
@@ -12,35 +10,18 @@ import pytest
 
 from heavybandit.replication import regrets
 from heavybandit.replication import what_is_left_open as atlas
-from heavybandit.replication.regrets import Runs
 from heavybandit.replication.statistics import NO, UNCLEAR, YES, surely
 from heavybandit.replication.what_is_left_open import Cell
+from tiny import some_runs
 
 DATA = Path(__file__).parents[2] / "data"
 
 
-def cost(*per_play: float) -> Runs:
-    nobody = np.zeros((len(per_play), 1), dtype=np.int64)
-    seeds = tuple(range(len(per_play)))
-    return Runs(
-        world="w",
-        where={},
-        policy="P",
-        settings={},
-        horizon=100,
-        plays=100,
-        regrets=100 * np.array(per_play),
-        explored=nobody,
-        exploited=nobody[:, 0],
-        entering=nobody,
-        truncated=nobody[:, 0],
-        missed=nobody[:, 0],
-        index=seeds,
-        seeds=seeds,
-    )
+def cost(*per_play):
+    return some_runs([100 * x for x in per_play])
 
 
-def cell(**costs: float) -> Cell:
+def cell(**costs):
     """Three seeds a policy, that differ by a thousandth; everyone costs 0.5 but who is named."""
     runs = {
         name: cost(
@@ -52,14 +33,12 @@ def cell(**costs: float) -> Cell:
     return Cell("i", "l", 100, "1", "first", six, {name: runs[name] for name in atlas.CONTROLS})
 
 
-def test_the_calibrated_scales_are_those_that_cost_least_in_the_table() -> None:
+def test_the_calibrated_scales_are_those_that_cost_least_in_the_table():
     assert atlas.chosen_scales(DATA) == atlas.CALIBRATED
     assert list(atlas.CALIBRATED) == [policy.text() for policy in atlas.ADJUSTABLE]
 
 
-def test_of_two_scales_that_cost_the_same_the_larger_is_taken(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_of_two_scales_that_cost_the_same_the_larger_is_taken(monkeypatch):
     tried = [
         replace(cost(x, x), policy="CRT", settings={"width_scale": scale})
         for scale, x in ((1.0, 0.3), (0.1, 0.2), (0.01, 0.2), (0.001, 0.4))
@@ -69,21 +48,21 @@ def test_of_two_scales_that_cost_the_same_the_larger_is_taken(
         assert atlas.chosen_scales("anywhere") == {"CRT": 0.1}
 
 
-def test_the_seeds_of_calibration_serve_nothing_else() -> None:
+def test_the_seeds_of_calibration_serve_nothing_else():
     first = atlas.CALIBRATION.first_seed
     used = set(range(first, first + atlas.CALIBRATION.seeds))
     for one in atlas.MAPS:
         assert not used & set(range(one.first_seed, one.first_seed + one.seeds))
 
 
-def test_surely_is_yes_or_no_only_where_the_limits_say_so() -> None:
+def test_surely_is_yes_or_no_only_where_the_limits_say_so():
     assert surely([(-0.3, 0.2), (-1.0, 0.9)]) == YES
     assert surely([(-0.3, 0.2), (0.3, 0.2)]) == NO
     assert surely([(-0.3, 0.2), (-0.1, 0.2)]) == UNCLEAR
     assert surely([(-0.1, 0.2), (0.3, 0.2)]) == NO
 
 
-def test_a_cell_says_what_is_true_in_it() -> None:
+def test_a_cell_says_what_is_true_in_it():
     ours = cell(SupBMM=0.1, SupBTC=0.2, Uniform=0.3)
     assert (ours.outperform, ours.smallest, ours.learns) == (YES, YES, YES)
     assert (ours.winner, ours.best, ours.verdict) == ("SupBMM", "SupBMM", atlas.TRUE_AND_LEARNING)
@@ -97,7 +76,7 @@ def test_a_cell_says_what_is_true_in_it() -> None:
     assert (close.outperform, close.verdict) == (UNCLEAR, atlas.NOT_SETTLED)
 
 
-def test_limits_for_eight_comparisons_are_wider() -> None:
+def test_limits_for_eight_comparisons_are_wider():
     """Gaps of −0.004 ± 0.001: 99 % limits clear 0 with three seeds, 99.875 % limits do not."""
     costs = {name: cost(0.5, 0.5, 0.5) for name in atlas.BASELINE_NAMES}
     ours = {name: cost(0.491, 0.492, 0.493) for name in ("SupBMM", "SupBTC")}
@@ -106,7 +85,7 @@ def test_limits_for_eight_comparisons_are_wider() -> None:
     assert (close.outperform, close.outperform_strictly) == (YES, UNCLEAR)
 
 
-def test_a_cell_is_frozen_where_supbmm_explores_nothing() -> None:
+def test_a_cell_is_frozen_where_supbmm_explores_nothing():
     still = cell(SupBMM=0.1)
     assert still.frozen
     assert not replace(still, explore="–").frozen  # a flat form has no stages to explore
@@ -114,7 +93,7 @@ def test_a_cell_is_frozen_where_supbmm_explores_nothing() -> None:
     assert not replace(still, six={**still.six, "SupBMM": moving}).frozen
 
 
-def test_the_map_has_every_reading_on_every_instance() -> None:
+def test_the_map_has_every_reading_on_every_instance():
     found = atlas.cells(DATA)
     places = {(c.instance, c.law, c.horizon) for c in found}
     assert len(places) == 3 * len(atlas.MAPS)
@@ -127,7 +106,7 @@ def test_the_map_has_every_reading_on_every_instance() -> None:
         assert rules == {"first", "random", "widest", "optimistic"}
 
 
-def test_a_cell_holds_the_runs_that_its_reading_names() -> None:
+def test_a_cell_holds_the_runs_that_its_reading_names():
     """One of them looked up by hand in the table."""
     found = next(
         c
@@ -149,7 +128,7 @@ def test_a_cell_holds_the_runs_that_its_reading_names() -> None:
         assert (found.six | found.controls)[name].per_play == pytest.approx(mean)
 
 
-def test_the_table_in_data_is_that_of_the_map(tmp_path: Path) -> None:
+def test_the_table_in_data_is_that_of_the_map(tmp_path):
     for path in DATA.glob("map_*.csv"):
         shutil.copy(path, tmp_path)
     found = atlas.cells(tmp_path)
@@ -162,7 +141,7 @@ def test_the_table_in_data_is_that_of_the_map(tmp_path: Path) -> None:
     assert rows[-1]["best"] == found[-1].best
 
 
-def test_costs_of_different_seeds_are_not_compared() -> None:
+def test_costs_of_different_seeds_are_not_compared():
     good = cell(SupBMM=0.1)
     bad = replace(good.six["MoM"], seeds=(7, 8, 9))
     with pytest.raises(ValueError, match="seeds"):

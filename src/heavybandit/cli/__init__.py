@@ -21,50 +21,39 @@ from typing import Any, NoReturn
 from .. import __version__
 
 OK, DIFFERS, CANNOT, UNUSABLE, INTERRUPTED = 0, 1, 2, 3, 130
+SEVERAL: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAME=VALUE"}
+"""What argparse is told about an option that may be given several times."""
 
-COMMANDS = {  # name → its module, what it does, an example
+COMMANDS = {  # name → what it does, an example
     "run": (
-        "run",
         "Simulate policies in one world and print their regret beside uniform play's.",
-        "heavybandit run SupBTC --noise pareto --horizon 100000 --set width_scale=0.05 "
+        "run SupBTC --noise pareto --horizon 100000 --set width_scale=0.05 "
         "--beside LinUCB,GreedyRidge --seeds 5 --plot regret.png",
     ),
     "template": (
-        "templates",
         "Write a file to start from: a policy, a noise or a world of your own.",
-        "heavybandit template policy mine.py",
+        "template policy mine.py",
     ),
     "sweep": (
-        "results",
         "Simulate every run of an experiment that is not finished yet, and renew its results.",
-        "heavybandit sweep section6 --workers 2",
+        "sweep section6 --workers 2",
     ),
     "verify": (
-        "results",
         "Simulate stored results again, a random sample or all, and demand equality.",
-        "heavybandit verify section6 --plays 5000000",
+        "verify section6 --plays 5000000",
     ),
     "compare": (
-        "results",
         "Say which result files of two folders differ.",
-        "heavybandit compare build/reproduce/data data",
+        "compare build/reproduce/data data",
     ),
     "notebooks": (
-        "results",
         "Execute the numbered notebooks in order, into a folder; stops at the first that fails.",
-        "heavybandit notebooks --out build/notebooks",
+        "notebooks --out build/notebooks",
     ),
-    "claims": (
-        "results",
-        "Show what came of each statement of the paper.",
-        "heavybandit claims",
-    ),
-    "list": (
-        "results",
-        "List experiments, policies, worlds and noises.",
-        "heavybandit list",
-    ),
+    "claims": ("Show what came of each statement of the paper.", "claims"),
+    "list": ("List experiments, policies, worlds and noises.", "list"),
 }
+HOMES = {"run": "run", "template": "templates"}  # the others are in `results`
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -134,21 +123,21 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"heavybandit {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Command)
-    for name, (home, what, example) in COMMANDS.items():
+    for name, (what, example) in COMMANDS.items():
         command = commands.add_parser(
             name,
             help=what,
             description=what,
-            epilog=f"example:\n  {example}",
+            epilog=f"example:\n  heavybandit {example}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        command.fill = partial(_fill, command, name, home)
+        command.fill = partial(_fill, command, name)
     return parser
 
 
-def _fill(command: _Command, name: str, home: str) -> None:
+def _fill(command: _Command, name: str) -> None:
     """Give a command its arguments, and what carries it out."""
-    module = import_module(f".{home}", __name__)
+    module = import_module(f".{HOMES.get(name, 'results')}", __name__)
     if hasattr(module, f"add_{name}"):
         getattr(module, f"add_{name}")(command)
     command.set_defaults(do=getattr(module, f"do_{name}"), said_to=command)

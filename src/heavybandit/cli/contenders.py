@@ -12,8 +12,15 @@ from typing import Any
 
 from ..engine import POLICIES
 from ..noise import OwnNoise
-from ..own.loading import FILE_AND_NAME, arguments_of, load, takes_any
+from ..own.loading import FILE_AND_NAME, arguments_of, load
 from ..pipeline.recipes import Recipe, with_bound
+
+SHARED = {
+    "horizon": "--horizon",
+    **{size: f"--world-set {size}=…" for size in ("n_arms", "dim")},
+    "seed": "--seed",
+}
+"""What is the same for all policies, and the option that sets it."""
 
 
 def read_settings(pairs: Sequence[str], option: str) -> dict[str, Any]:
@@ -38,7 +45,7 @@ def check_settings(
     otherwise   parameters that are given in other ways, and so are not offered
     """
     known = arguments_of(build)
-    if takes_any(known):
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in known.values()):
         return
     for param in params:
         if param not in known:
@@ -102,15 +109,10 @@ def contender(text: str, option: str, more: dict[str, Any] | None = None) -> Con
         build = POLICIES[name]
     given = read_settings(rest.split(","), option) if rest is not None else {}
     given |= more or {}
-    for taken, source in (
-        ("horizon", "--horizon"),
-        ("n_arms", "--world-set n_arms=…"),
-        ("dim", "--world-set dim=…"),
-        ("seed", "--seed"),
-    ):
+    for taken in SHARED:
         if taken in given:
-            raise ValueError(f"{taken} is the same for all policies and set by {source}")
-    check_settings(name, build, given, ("horizon", "n_arms", "dim", "seed"))
+            raise ValueError(f"{taken} is the same for all policies and set by {SHARED[taken]}")
+    check_settings(name, build, given, tuple(SHARED))
     return Contender(name, build, given)
 
 

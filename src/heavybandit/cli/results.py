@@ -11,27 +11,20 @@ import secrets
 import sys
 from pathlib import Path
 
-from . import DIFFERS, INTERRUPTED, OK
+from . import DIFFERS, INTERRUPTED, OK, SEVERAL
 
 
 def add_sweep(command: argparse.ArgumentParser) -> None:
     """What `heavybandit sweep` can be told."""
-    command.add_argument(
-        "names", nargs="*", metavar="NAME", help="experiments; see heavybandit list"
-    )
-    command.add_argument("--all", action="store_true", help="all experiments")
-    command.add_argument("--store", help="finished runs (default build/store)")
-    command.add_argument("--data", default="data", help="where the text files go (default data)")
-    command.add_argument(
-        "--workers", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)"
-    )
-    command.add_argument(
-        "--dask", metavar="ADDRESS", help="a Dask scheduler, such as tcp://host:8786"
-    )
-    command.add_argument(
-        "--shuffle", type=int, metavar="SEED", help="take the runs in a random order"
-    )
-    command.add_argument("--quiet", action="store_true", help="no progress")
+    add = command.add_argument
+    add("names", nargs="*", metavar="NAME", help="experiments; see heavybandit list")
+    add("--all", action="store_true", help="all experiments")
+    add("--store", help="finished runs (default build/store)")
+    add("--data", default="data", help="where the text files go (default data)")
+    add("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
+    add("--dask", metavar="ADDRESS", help="a Dask scheduler, such as tcp://host:8786")
+    add("--shuffle", type=int, metavar="SEED", help="take the runs in a random order")
+    add("--quiet", action="store_true", help="no progress")
 
 
 def do_sweep(options: argparse.Namespace) -> int:
@@ -79,13 +72,12 @@ def do_sweep(options: argparse.Namespace) -> int:
 
 def add_verify(command: argparse.ArgumentParser) -> None:
     """What `heavybandit verify` can be told."""
-    command.add_argument(
-        "names", nargs="*", metavar="NAME", help="experiments (default: all there)"
-    )
-    command.add_argument("--data", default="data", help="where the text files are (default data)")
-    command.add_argument("--all", action="store_true", help="every run, not a sample")
-    command.add_argument("--seed", type=int, help="of the sample (default: random, and printed)")
-    command.add_argument(
+    add = command.add_argument
+    add("names", nargs="*", metavar="NAME", help="experiments (default: all there)")
+    add("--data", default="data", help="where the text files are (default data)")
+    add("--all", action="store_true", help="every run, not a sample")
+    add("--seed", type=int, help="of the sample (default: random, and printed)")
+    add(
         "--plays",
         type=float,
         default=2e6,
@@ -136,24 +128,16 @@ def do_compare(options: argparse.Namespace) -> int:
         if not Path(folder).is_dir():
             raise ValueError(f"there is no folder {folder!r}")
     found = tables.differences(options.made, options.committed)
-    for difference in found:
-        print(difference)
-    if not found:
-        print(f"nothing differs between {options.made} and {options.committed}")
+    print(*found or [f"nothing differs between {options.made} and {options.committed}"], sep="\n")
     return DIFFERS if found else OK
 
 
 def add_notebooks(command: argparse.ArgumentParser) -> None:
     """What `heavybandit notebooks` can be told."""
-    command.add_argument("--folder", default="notebooks", help="where they are (default notebooks)")
-    command.add_argument("--out", default="build/notebooks", help="(default build/notebooks)")
-    command.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a parameter of every notebook",
-    )
+    add = command.add_argument
+    add("--folder", default="notebooks", help="where they are (default notebooks)")
+    add("--out", default="build/notebooks", help="(default build/notebooks)")
+    add("--set", **SEVERAL, help="a parameter of every notebook")
 
 
 def do_notebooks(options: argparse.Namespace) -> int:
@@ -193,13 +177,12 @@ def do_claims(options: argparse.Namespace) -> int:
         )
     if options.write_readme:
         write_readme(options.write_readme, entries)
-        return OK
-    if options.markdown:
+    elif options.markdown:
         print(table(entries, Links()), end="")
-        return OK
-    widths = [max(len(getattr(c, name)) for c in entries) for name in ("id", "verdict")]
-    for c in entries:
-        print(f"{c.id:<{widths[0]}}  {c.verdict:<{widths[1]}}  {c.where}")
+    else:
+        widths = [max(len(getattr(c, name)) for c in entries) for name in ("id", "verdict")]
+        for c in entries:
+            print(f"{c.id:<{widths[0]}}  {c.verdict:<{widths[1]}}  {c.where}")
     return OK
 
 

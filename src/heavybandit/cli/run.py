@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from ..own.checking import check_noise, check_world, unrepeatable
 from ..own.loading import FILE_AND_NAME, arguments_of, files_of, load, place, told
 from ..pipeline.recipes import NOISES, WORLDS, Recipe, recipe
 from ..simulate import Run, simulate
+from . import SEVERAL
 from .contenders import Contender, bounded, check_settings, contenders, read_settings
 
 TO_EACH_SIDE = 0.975  # of the 95 % intervals in the table
@@ -26,60 +28,48 @@ TO_EACH_SIDE = 0.975  # of the 95 % intervals in the table
 
 def add_run(command: argparse.ArgumentParser) -> None:
     """What `heavybandit run` can be told."""
-    command.add_argument(
+    add = command.add_argument
+    add(
         "policy",
         help=f"one of {', '.join(POLICIES)}, or path/to/file.py:ClassName for your own; "
         f"settings may follow: CRT:width_scale=0.003,eps=0.5",
     )
-    command.add_argument(
+    add(
         "--beside",
         action="append",
         default=[],
         metavar="POLICY,POLICY,...",
         help="further policies, written in the same way, on the same seeds, contexts and noise",
     )
-    command.add_argument(
+    add(
         "--world",
         default="section6",
         help=f"one of {', '.join(WORLDS)}, or path/to/file.py:ClassName for your own",
     )
-    command.add_argument(
+    add(
         "--noise",
         help=f"{', '.join(SECTION6)}; a family with settings such as "
         "SymmetricPareto:shape=1.5,scale=0.3; or path/to/file.py:ClassName for your own, with "
         "settings or without (default: student-t)",
     )
-    command.add_argument("--horizon", type=plays, default=10_000, help="plays (default 10000)")
-    command.add_argument("--seed", type=int, default=0, help="the first seed (default 0)")
-    command.add_argument("--seeds", type=int, default=1, help="how many seeds (default 1)")
-    command.add_argument(
+    add("--horizon", type=plays, default=10_000, help="plays (default 10000)")
+    add("--seed", type=int, default=0, help="the first seed (default 0)")
+    add("--seeds", type=int, default=1, help="how many seeds (default 1)")
+    add(
         "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
+        **SEVERAL,
         help="a setting of the first policy; v may be 'printed' or 'exact' (default: printed in "
         "Section 6's noises, else exact)",
     )
-    command.add_argument(
-        "--world-set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a parameter of the world, such as n_arms=4",
-    )
-    command.add_argument(
-        "--plot", type=Path, metavar="FILE", help="draw the curves: .png, .svg, .pdf"
-    )
+    add("--world-set", **SEVERAL, help="a parameter of the world, such as n_arms=4")
+    add("--plot", type=Path, metavar="FILE", help="draw the curves: .png, .svg, .pdf")
 
 
 def plays(text: str) -> int:
     """A whole number of plays; 1e6 is one too."""
-    try:
-        value = float(text)
-        if value == int(value):
-            return int(value)
-    except (ValueError, OverflowError):
-        pass
+    with suppress(ValueError, OverflowError):
+        if float(text).is_integer():
+            return int(float(text))
     raise argparse.ArgumentTypeError(f"a whole number of plays is needed, got {text!r}")
 
 

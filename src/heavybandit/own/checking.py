@@ -32,24 +32,12 @@ def check_policy(
     problems: list[str] = []
     if not callable(build):
         return [f"give the class (or a function that builds it), not an object: {build!r}"]
-
     files = files_of(build)
-
-    def fresh() -> Any:
-        return build(horizon=horizon, n_arms=N_ARMS, dim=DIM, **parameters)
-
+    given = {"horizon": horizon, "n_arms": N_ARMS, "dim": DIM, **parameters}
     try:
-        policy = fresh()
+        policy = build(**given)
     except Exception as error:
-        call = ", ".join(
-            f"{name}={value!r}"
-            for name, value in {
-                "horizon": horizon,
-                "n_arms": N_ARMS,
-                "dim": DIM,
-                **parameters,
-            }.items()
-        )
+        call = ", ".join(f"{name}={value!r}" for name, value in given.items())
         return [f"it could not be built with {call}: {told(error, files)}"]
     files |= files_of(type(policy))
     for member in ("plays", "rounds"):
@@ -67,7 +55,7 @@ def check_policy(
             f"it is {policy.plays} * {policy.rounds} = {policy.plays * policy.rounds}"
         )
     try:
-        said = unrepeatable(fresh, section6(n_arms=N_ARMS, dim=DIM), rounds)
+        said = unrepeatable(lambda: build(**given), section6(n_arms=N_ARMS, dim=DIM), rounds)
     except Exception as error:
         return [*problems, f"it could not be played: {told(error, files)}"]
     return [*problems, said] if said else problems

@@ -98,11 +98,6 @@ def arguments_of(build: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
         return {}
 
 
-def takes_any(parameters: Mapping[str, inspect.Parameter]) -> bool:
-    """Whether there is a **kwargs."""
-    return any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
-
-
 def without_default(build: Callable[..., Any], name: str) -> bool:
     """Whether an argument of that name must be given."""
     known = arguments_of(build).get(name)

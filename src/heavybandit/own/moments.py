@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -37,19 +38,14 @@ def contradiction(moment: Moment, mean: float, draws: FloatArray) -> str | None:
             f"moment_about({ORDERS[0]:g}, 0) is infinite, and so are all of higher order; the "
             f"policies of the paper need a finite moment of order 1+eps"
         )
-    rules = (_norms(moment), _shifted(moment, finite), _drawn(moment, finite, draws))
-    for rule in rules:
-        for said in rule:
-            return said
-    return _averaged(finite, mean, draws)
+    rules = chain(_norms(moment), _shifted(moment, finite), _drawn(moment, finite, draws))
+    return next(rules, None) or _averaged(finite, mean, draws)
 
 
 def _norms(moment: Moment) -> Iterator[str]:
     """(E|X|^q)^{1/q} rises with q."""
-    norms = [moment(q, 0.0) ** (1 / q) for q in ORDERS]
-    for (p, lower), (q, upper) in zip(
-        zip(ORDERS, norms, strict=True), zip(ORDERS[1:], norms[1:], strict=False), strict=False
-    ):
+    norms = [(q, moment(q, 0.0) ** (1 / q)) for q in ORDERS]
+    for (p, lower), (q, upper) in pairwise(norms):
         if lower > upper * (1 + SLACK):
             yield (
                 f"(E|X|^q)^(1/q) must rise with q, but by moment_about(q, 0) it is {lower:.4g} for "

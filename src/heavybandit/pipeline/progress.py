@@ -17,8 +17,7 @@ class Progress:
     ) -> None:
         self.what, self.total, self.show = what, total, show and total > 0
         self.stream = stream or sys.stderr
-        self.finished = 0
-        self.current = 0
+        self.finished = self.current = 0
         self.shown = 0  # never goes back, even when a worker's death makes work undone
         self.bar: Any = None
         self.said: set[str] = set()
@@ -28,14 +27,8 @@ class Progress:
         if self.show and self.stream.isatty():
             from tqdm import tqdm
 
-            self.bar = tqdm(
-                total=self.total,
-                desc=self.what,
-                unit="play",
-                unit_scale=True,
-                file=self.stream,
-                dynamic_ncols=True,
-            )
+            look: dict[str, Any] = {"unit": "play", "unit_scale": True, "dynamic_ncols": True}
+            self.bar = tqdm(total=self.total, desc=self.what, file=self.stream, **look)
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:

@@ -15,21 +15,12 @@ from typing import Any
 
 from .. import instances, later, noise, paper
 
+_LAWS = ("Gaussian", "StudentT", "Pareto", "SymmetricPareto", "Extremal", "Lottery")
 NOISES: dict[str, Callable[..., Any]] = {
-    "Gaussian": noise.Gaussian,
-    "StudentT": noise.StudentT,
-    "Pareto": noise.Pareto,
-    "SymmetricPareto": noise.SymmetricPareto,
-    "Extremal": noise.Extremal,
-    "Lottery": noise.Lottery,
-    "TwoPointPayoff": noise.TwoPointPayoff,
+    name: getattr(noise, name) for name in (*_LAWS, "TwoPointPayoff")
 }
-WORLDS: dict[str, Callable[..., Any]] = {
-    "section6": instances.section6,
-    "misaligned": instances.misaligned,
-    "symmetric": instances.symmetric,
-    "lower_bound": instances.lower_bound,
-}
+_INSTANCES = ("section6", "misaligned", "symmetric", "lower_bound")
+WORLDS: dict[str, Callable[..., Any]] = {name: getattr(instances, name) for name in _INSTANCES}
 CONTROLS = ("Uniform", "GreedyRidge", "LinUCB")
 
 
@@ -57,13 +48,9 @@ class Recipe:
     @staticmethod
     def from_json(data: dict[str, Any]) -> Recipe:
         """The recipe behind `as_json`."""
-        return recipe(
-            data["name"],
-            **{
-                k: Recipe.from_json(v) if isinstance(v, dict) else v
-                for k, v in data["params"].items()
-            },
-        )
+        params = data["params"].items()
+        nested = {k: Recipe.from_json(v) if isinstance(v, dict) else v for k, v in params}
+        return recipe(data["name"], **nested)
 
     def settings(self) -> str:
         """The parameters as they stand in tables: delta=0.01 v=4.0."""
@@ -136,7 +123,8 @@ def with_bound(policy: Recipe, world: Any) -> Recipe:
     if params.get("v") not in ("printed", "exact"):
         return policy
     literal = getattr(paper, policy.name, None) or getattr(later, policy.name, None)
-    moment = "central" if params.get("constants") == "circulated" else _moment(literal)
+    circulated = params.get("constants") == "circulated"
+    moment = "central" if circulated else getattr(literal, "moment", "raw")
     if params["v"] == "printed" or isinstance(world.noise, noise.TwoPointPayoff):
         bound = getattr(world, f"v_{moment}")  # such a world knows the means of its two points
         if bound is None:
@@ -149,7 +137,3 @@ def with_bound(policy: Recipe, world: Any) -> Recipe:
         if moment == "raw":
             bound = max(law.raw_moment(eps, mean) for mean in (-1.0, 1.0))
     return recipe(policy.name, **{**params, "v": bound})
-
-
-def _moment(policy: Any) -> str:
-    return str(getattr(policy, "moment", "raw"))

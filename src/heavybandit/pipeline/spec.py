@@ -189,15 +189,9 @@ class RunSpec(Spec):
         """A line of the table of runs; by-stage counts are separated by spaces."""
         seen = result["diagnostics"]
         return [
-            str(index),
-            self.world.name,
-            self.world.settings(),
-            self.policy.name,
-            self.policy.settings(),
-            str(self.horizon),
-            str(self.seed),
-            str(result["plays"][-1]),
-            number(result["regret"]),
+            *(str(index), self.world.name, self.world.settings()),
+            *(self.policy.name, self.policy.settings(), str(self.horizon), str(self.seed)),
+            *(str(result["plays"][-1]), number(result["regret"])),
             *(str(seen[name]) for name in COUNTS),
             *(" ".join(number(x) or "-" for x in seen[name]) for name in BY_STAGE),
         ]

@@ -109,8 +109,7 @@ class Store:
             raise StoreError(_trouble(error, path)) from error
         wrong = _what_is_wrong(raw, spec)
         if wrong is None:
-            record: dict[str, Any] = json.loads(raw)
-            return record
+            return json.loads(raw)
         self._put_aside(path, wrong)
         return None
 
@@ -246,10 +245,8 @@ def _me() -> str:
 def _alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
+    except OSError as error:  # a process of another user's is alive
+        return not isinstance(error, ProcessLookupError)
     return True
 
 

@@ -97,18 +97,13 @@ def consolidate(experiment: Plan, store: Store, folder: str | Path) -> list[Path
         )
     done = [result for result in results if result is not None]
     numbered = list(enumerate(specs))
+    curved = [(i, spec) for i, spec in numbered if experiment.has_curve(spec)]
+    rows = (spec.row(i, done[i]) for i, spec in numbered)
+    curve_rows = (row for i, spec in curved for row in spec.curve_rows(i, done[i]))
     runs, curves = file_names(experiment.name)
     texts = {
-        runs: csv_text(specs[0].columns, (spec.row(i, done[i]) for i, spec in numbered)),
-        curves: csv_text(
-            specs[0].curve_columns,
-            (
-                row
-                for i, spec in numbered
-                if experiment.has_curve(spec)
-                for row in spec.curve_rows(i, done[i])
-            ),
-        ),
+        runs: csv_text(specs[0].columns, rows),
+        curves: csv_text(specs[0].curve_columns, curve_rows),
     }
     about = {
         "experiment": experiment.as_json(),
@@ -133,18 +128,13 @@ def _versions(specs: Sequence[Spec], store: Store) -> dict[str, Any]:
             f"the runs in {store.folder} were computed with different versions "
             f"({' and '.join(sorted(found))}), so their bits may differ; use a new --store"
         )
-    versions: dict[str, Any] = json.loads(found.pop())
-    return versions
+    return json.loads(found.pop())
 
 
 def consolidated(folder: str | Path) -> list[str]:
     """The names of the experiments whose results are in a folder."""
-    found = {
-        path.name.removesuffix(ending)
-        for ending in file_names("")
-        for path in Path(folder).glob(f"*{ending}")
-    }
-    return sorted(found)
+    tables = [(path.name, end) for end in file_names("") for path in Path(folder).glob(f"*{end}")]
+    return sorted({name.removesuffix(end) for name, end in tables})
 
 
 def check_files(name: str, folder: str | Path) -> list[str]:

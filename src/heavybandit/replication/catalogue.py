@@ -37,14 +37,8 @@ SMOKE = Experiment(
     checkpoints=20,
 )
 CHAPTERS = (
-    section_6,
-    what_is_left_open,
-    leaderboard,
-    proposition_1,
-    proposition_2,
-    theorem_1,
-    theorem_2,
-    theorem_3,
+    *(section_6, what_is_left_open, leaderboard, proposition_1, proposition_2),
+    *(theorem_1, theorem_2, theorem_3),
 )
 for one in (SMOKE, *(experiment for chapter in CHAPTERS for experiment in chapter.EXPERIMENTS)):
     EXPERIMENTS[one.name] = one

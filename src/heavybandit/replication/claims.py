@@ -10,11 +10,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ..checks import one_of
 from ..pipeline.tables import write_if_new
 from .statistics import NO, YES, limits, surely
 
@@ -26,155 +28,93 @@ NOT_REPRODUCED = "not reproduced"
 OPEN = "cannot be settled"
 VERDICTS = (HOLDS, SILENT, OTHER_MECHANISM, REPAIRED, NOT_REPRODUCED, OPEN)
 
-STATEMENTS = {
-    "example-1": (
-        "Section 3.1, Example 1",
-        "Of two estimates each can be the better one for an arm",
-        "paper.lower_median",
-        "replication/test_claims.py::test_an_inequality_holds_up_to_rounding_and_not_beyond",
-    ),
-    "lemma-1": (
-        "Section 5.1, Lemma 1",
-        "A weighted sum of centred noise exceeds χ with probability at most 2s + s²",
-        "theory.lemma1",
-        "replication/test_intervals.py::test_the_extremal_tail_is_a_sum_over_all_outcomes",
-    ),
-    "lemma-2": (
-        "Section 5.1, Lemma 2",
-        "The noise moves a single estimate by more than αc with probability at most ¼",
-        "theory.lemma2_threshold",
-        "replication/test_claims.py::test_a_probability_holds_fails_or_stays_open",
-    ),
-    "lemma-3": (
-        "Section 5.2, Lemma 3",
-        "The sum of c over a stage's n rounds is at most 5√(d n ln n)",
-        "theory.lemma3",
-        "test_simulate.py::test_an_audit_counts_by_stage_what_the_paper_holds",
-    ),
-    "lemma-4": (
-        "Section 5.2, Lemma 4",
-        "Given a stage's contexts, its payoffs are independent",
-        "replication.theorem_1.biases",
-        "replication/test_theorem_1.py::test_the_biases_of_many_seeds_are_those_of_each_run",
-    ),
-    "lemma-5": (
-        "Section 5.2, Lemma 5",
-        "With probability 1 − δS, in every round and stage all intervals hold, the best arm "
-        "survives, and what survives is within 2^{3−s} of it",
-        "replication.regrets.audit",
-        "test_simulate.py::test_an_audit_counts_by_stage_what_the_paper_holds",
-    ),
-    "lemma-6": (
-        "Section 5.2, Lemma 6",
-        "A stage s of n rounds has n ≤ 5·2^s(1 + α)√(d n ln n)",
-        "theory.lemma6",
-        "test_simulate.py::test_an_audit_counts_by_stage_what_the_paper_holds",
-    ),
-    "lemma-7": (
-        "Section 5.5, Lemma 7",
-        "With the good one of K arms drawn at random every algorithm's expected regret, printed "
-        "with a probability in place of a mean, is at least T^{1/(1+ε)}K^{ε/(1+ε)}/8",
-        "theory.lemma7",
-        "test_theory.py::test_lemma_7_follows_from_lemma_8",
-    ),
-    "lemma-8": (
-        "Section 5.6, Lemma 8",
-        "Making arm a the good one changes the mean of any f of the payoffs by no more than stated",
-        "theory.lemma8",
-        "replication/test_theorem_3.py::test_lemma_8_holds_for_every_algorithm_every_arm_and_every_f",
-    ),
-    "prop-1": (
-        "Section 3.1, Proposition 1",
-        "BMM's interval covers all arms with probability at least 1 − δ/T",
-        "paper.bmm",
-        "replication/test_coverage.py::test_repetitions_count_what_a_literal_recount_does",
-    ),
-    "prop-2": (
-        "Section 3.1, Proposition 2",
-        "BTC's interval covers all arms with probability at least 1 − δ/T",
-        "paper.btc",
-        "replication/test_coverage.py::test_repetitions_count_what_a_literal_recount_does",
-    ),
-    "thm-1": (
-        "Section 3.2, Theorem 1",
-        "SupBMM's regret is at most the bound printed",
-        "theory.theorem1",
-        "test_theory.py::test_theorem_1_covers_what_its_proof_derives",
-    ),
-    "thm-2": (
-        "Section 3.2, Theorem 2",
-        "SupBTC's regret is at most the bound printed",
-        "theory.theorem2",
-        "test_theory.py::test_theorem_2_is_the_last_line_of_its_proof",
-    ),
-    "thm-3": (
-        "Section 4, Theorem 3",
-        "For every algorithm there is an instance, with payoffs in {0, 1/γ}, "
-        "γ = (K/(T+2K))^{1/(1+ε)}, and moments of at most 2, that costs it at least "
-        "(d−1)^{ε/(1+ε)}T^{1/(1+ε)}/32 in expectation",
-        "theory.theorem3",
-        "test_theory.py::test_the_repaired_horizon_is_long_enough_for_any_size",
-    ),
-    "stages-suffice": (
-        "Section 3.2, Algorithm 3",
-        "An arm is found within S = ⌊ln T⌋ stages",
-        "paper.SupBTC",
-        "engine/test_twins.py::test_masters_agree_where_the_stages_run_out",
-    ),
-    "remark-tighter": (
-        "Section 3.1, remark after Proposition 1",
-        "For ε = 1 BMM's intervals are tighter than Chu et al.'s, whose α is O(√ln(TK))",
-        "theory.linucb_alpha",
-        "replication/test_claims.py::test_an_inequality_holds_up_to_rounding_and_not_beyond",
-    ),
-    "remark-storage": (
-        "Section 3.1, remark after Proposition 2",
-        "BTC only needs to store historical payoffs",
-        "engine.truncation.btc_learn",
-        "engine/test_twins.py::test_plain_policies_agree",
-    ),
-    "remark-moments": (
-        "Section 3.2, remark after Theorem 1",
-        "Lower central moments are bounded by powers of higher ones, so the bound for ε = 1 holds "
-        "for all higher moments too",
-        "noise.Additive.moment_about",
-        "test_noise.py::test_norms_rise_with_the_order",
-    ),
-    "sec6-moments": (
-        "Section 6",
-        "The bounds on the moments of the two noises",
-        "noise.Additive.moment_about",
-        "test_noise.py::test_section_6_has_the_moments_of_its_noises",
-    ),
-    "sec6-outperform-t": (
-        "Section 6",
-        "With Student's t noise the two algorithms outperform the rest",
-        "instances.section6",
-        "replication/test_claims.py::test_an_order_needs_one_horizon_and_learning_at_that_same_horizon",
-    ),
-    "sec6-outperform-pareto": (
-        "Section 6",
-        "With Pareto noise the two algorithms outperform the rest",
-        "instances.section6",
-        "replication/test_claims.py::test_an_order_needs_one_horizon_and_learning_at_that_same_horizon",
-    ),
-    "sec6-supbmm-smallest": (
-        "Section 6",
-        "SupBMM has the smallest regret",
-        "paper.SupBMM",
-        "replication/test_claims.py::test_an_order_needs_one_horizon_and_learning_at_that_same_horizon",
-    ),
-    "abstract-matching": (
-        "Abstract",
-        "For ε = 1 the upper bound matches the lower one in d and T",
-        "theory.theorem3",
-        "test_theory.py::test_the_lower_bound_lies_below_both_upper_bounds",
-    ),
-}
-"""Every statement that gets an entry: where it is, what it says, the function of the package that
-computes or transcribes it, and the test of the rule or of the code that its verdict rests on.
+_STATEMENTS = """\
+example-1 | Section 3.1, Example 1 | paper.lower_median
+  Of two estimates each can be the better one for an arm
+  replication/test_claims.py::test_an_inequality_holds_up_to_rounding_and_not_beyond
+lemma-1 | Section 5.1, Lemma 1 | theory.lemma1
+  A weighted sum of centred noise exceeds χ with probability at most 2s + s²
+  replication/test_intervals.py::test_the_extremal_tail_is_a_sum_over_all_outcomes
+lemma-2 | Section 5.1, Lemma 2 | theory.lemma2_threshold
+  The noise moves a single estimate by more than αc with probability at most ¼
+  replication/test_claims.py::test_a_probability_holds_fails_or_stays_open
+lemma-3 | Section 5.2, Lemma 3 | theory.lemma3
+  The sum of c over a stage's n rounds is at most 5√(d n ln n)
+  test_simulate.py::test_an_audit_counts_by_stage_what_the_paper_holds
+lemma-4 | Section 5.2, Lemma 4 | replication.theorem_1.biases
+  Given a stage's contexts, its payoffs are independent
+  replication/test_theorem_1.py::test_the_biases_of_many_seeds_are_those_of_each_run
+lemma-5 | Section 5.2, Lemma 5 | replication.regrets.audit
+  With probability 1 − δS, in every round and stage all intervals hold, the best arm survives, and
+  what survives is within 2^{3−s} of it
+  test_simulate.py::test_an_audit_counts_by_stage_what_the_paper_holds
+lemma-6 | Section 5.2, Lemma 6 | theory.lemma6
+  A stage s of n rounds has n ≤ 5·2^s(1 + α)√(d n ln n)
+  test_simulate.py::test_an_audit_counts_by_stage_what_the_paper_holds
+lemma-7 | Section 5.5, Lemma 7 | theory.lemma7
+  With the good one of K arms drawn at random every algorithm's expected regret, printed with a
+  probability in place of a mean, is at least T^{1/(1+ε)}K^{ε/(1+ε)}/8
+  test_theory.py::test_lemma_7_follows_from_lemma_8
+lemma-8 | Section 5.6, Lemma 8 | theory.lemma8
+  Making arm a the good one changes the mean of any f of the payoffs by no more than stated
+  replication/test_theorem_3.py::test_lemma_8_holds_for_every_algorithm_every_arm_and_every_f
+prop-1 | Section 3.1, Proposition 1 | paper.bmm
+  BMM's interval covers all arms with probability at least 1 − δ/T
+  replication/test_coverage.py::test_repetitions_count_what_a_literal_recount_does
+prop-2 | Section 3.1, Proposition 2 | paper.btc
+  BTC's interval covers all arms with probability at least 1 − δ/T
+  replication/test_coverage.py::test_repetitions_count_what_a_literal_recount_does
+thm-1 | Section 3.2, Theorem 1 | theory.theorem1
+  SupBMM's regret is at most the bound printed
+  test_theory.py::test_theorem_1_covers_what_its_proof_derives
+thm-2 | Section 3.2, Theorem 2 | theory.theorem2
+  SupBTC's regret is at most the bound printed
+  test_theory.py::test_theorem_2_is_the_last_line_of_its_proof
+thm-3 | Section 4, Theorem 3 | theory.theorem3
+  For every algorithm there is an instance, with payoffs in {0, 1/γ}, γ = (K/(T+2K))^{1/(1+ε)}, and
+  moments of at most 2, that costs it at least (d−1)^{ε/(1+ε)}T^{1/(1+ε)}/32 in expectation
+  test_theory.py::test_the_repaired_horizon_is_long_enough_for_any_size
+stages-suffice | Section 3.2, Algorithm 3 | paper.SupBTC
+  An arm is found within S = ⌊ln T⌋ stages
+  engine/test_twins.py::test_masters_agree_where_the_stages_run_out
+remark-tighter | Section 3.1, remark after Proposition 1 | theory.linucb_alpha
+  For ε = 1 BMM's intervals are tighter than Chu et al.'s, whose α is O(√ln(TK))
+  replication/test_claims.py::test_an_inequality_holds_up_to_rounding_and_not_beyond
+remark-storage | Section 3.1, remark after Proposition 2 | engine.truncation.btc_learn
+  BTC only needs to store historical payoffs
+  engine/test_twins.py::test_plain_policies_agree
+remark-moments | Section 3.2, remark after Theorem 1 | noise.Additive.moment_about
+  Lower central moments are bounded by powers of higher ones, so the bound for ε = 1 holds for all
+  higher moments too
+  test_noise.py::test_norms_rise_with_the_order
+sec6-moments | Section 6 | noise.Additive.moment_about
+  The bounds on the moments of the two noises
+  test_noise.py::test_section_6_has_the_moments_of_its_noises
+sec6-outperform-t | Section 6 | instances.section6
+  With Student's t noise the two algorithms outperform the rest
+  replication/test_claims.py::test_an_order_needs_one_horizon_and_learning_at_that_same_horizon
+sec6-outperform-pareto | Section 6 | instances.section6
+  With Pareto noise the two algorithms outperform the rest
+  replication/test_claims.py::test_an_order_needs_one_horizon_and_learning_at_that_same_horizon
+sec6-supbmm-smallest | Section 6 | paper.SupBMM
+  SupBMM has the smallest regret
+  replication/test_claims.py::test_an_order_needs_one_horizon_and_learning_at_that_same_horizon
+abstract-matching | Abstract | theory.theorem3
+  For ε = 1 the upper bound matches the lower one in d and T
+  test_theory.py::test_the_lower_bound_lies_below_both_upper_bounds
+"""
 
-In the order of the table; lemmas are numbered as the paper compiles."""
+
+def _statement(entry: str) -> tuple[str, tuple[str, str, str, str]]:
+    head, *words, test = map(str.strip, entry.splitlines())
+    id, where, function = head.split(" | ")
+    return id, (where, " ".join(words), function, test)
+
+
+STATEMENTS = dict(map(_statement, re.split(r"\n(?=\w)", _STATEMENTS.strip())))
+"""Every statement that gets an entry, by its id: where it is, what it says, the function of the
+package that computes or transcribes it, and the test of the rule or of the code that its verdict
+rests on. In the order of the table; lemmas are numbered as the paper compiles."""
 
 IDS = tuple(STATEMENTS)
 
@@ -198,8 +138,7 @@ class Claim:
         return f"{self.id}: {self.verdict}"
 
     def __post_init__(self) -> None:
-        if self.id not in IDS:
-            raise ValueError(f"id must be one of {', '.join(IDS)}; got {self.id!r}")
+        one_of("id", self.id, IDS)
         if self.verdict not in VERDICTS:
             raise ValueError(f"verdict must be one of {'; '.join(VERDICTS)}; got {self.verdict!r}")
 
@@ -300,9 +239,7 @@ def settle(
     id: str, notebook: str, evidence: dict[str, Any], verdict: str, out: str | Path
 ) -> Claim:
     """Enter what came of a statement into the ledger of a folder of chapters, and return it."""
-    if id not in STATEMENTS:
-        raise ValueError(f"id must be one of {', '.join(IDS)}; got {id!r}")
-    where, statement, _, test = STATEMENTS[id]
+    where, statement, _, test = STATEMENTS[one_of("id", id, IDS)]
     claim = Claim(id, where, statement, notebook, f"tests/{test}", evidence, verdict)
     record(claim, Path(out) / "data")
     return claim

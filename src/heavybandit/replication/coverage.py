@@ -150,11 +150,7 @@ class Trial:
 
 
 def repeat(
-    trial: Trial,
-    reps: int,
-    seed: int,
-    salt: int | None = None,
-    report: Report | None = None,
+    trial: Trial, reps: int, seed: int, salt: int | None = None, report: Report | None = None
 ) -> dict[str, Any]:
     """Draw the payoffs of a history `reps` times and count how far off the estimates are.
 
@@ -258,8 +254,7 @@ class Case:
 
 @functools.cache
 def _design(design: Recipe) -> Design:
-    built: Design = design.build(DESIGNS)
-    return built
+    return design.build(DESIGNS)
 
 
 @dataclass(frozen=True)
@@ -308,15 +303,9 @@ class CoverageSpec(Spec):
 
     def trial(self) -> Trial:
         """The case with its design and noise built."""
-        case = self.case
+        case, design, noise = self.case, self.make_design(), self.make_noise()
         return Trial(
-            self.make_design(),
-            self.make_noise(),
-            self.estimator,
-            case.eps,
-            case.horizon,
-            case.delta,
-            self.plays_a_round,
+            design, noise, self.estimator, case.eps, case.horizon, case.delta, self.plays_a_round
         )
 
     def settings(self) -> dict[str, Any]:
@@ -335,22 +324,12 @@ class CoverageSpec(Spec):
 
     def row(self, index: int, result: dict[str, Any]) -> list[str]:
         """A line of the table of runs; what is by arm is separated by spaces."""
-        design = self.make_design()
+        case, design = self.case, self.make_design()
         return [
-            str(index),
-            self.estimator,
-            self.case.design.text(),
-            str(len(design.V)),
-            str(len(design.X)),
-            self.case.noise.text(),
-            number(self.case.eps),
-            number(result["v"]),
-            str(self.case.horizon),
-            number(self.case.delta),
-            str(self.plays_a_round),
-            number(result["alpha"]),
-            str(self.seed),
-            str(self.reps),
+            *(str(index), self.estimator, case.design.text(), str(len(design.V))),
+            *(str(len(design.X)), case.noise.text(), number(case.eps), number(result["v"])),
+            *(str(case.horizon), number(case.delta), str(self.plays_a_round)),
+            *(number(result["alpha"]), str(self.seed), str(self.reps)),
             *(str(result[name]) for name in COUNTED),
             *(" ".join(str(x) for x in result[name]) for name in BY_ARM),
         ]
@@ -374,8 +353,7 @@ class CoverageSpec(Spec):
 
     def make_noise(self) -> Noise:
         """The noise of the payoffs."""
-        built: Noise = self.case.noise.build(NOISES)
-        return built
+        return self.case.noise.build(NOISES)
 
     @property
     def plays_a_round(self) -> int:

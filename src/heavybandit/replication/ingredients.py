@@ -19,20 +19,17 @@ PAPER_POLICIES = tuple(
 CONTROL_POLICIES = tuple(recipe(name) for name in CONTROLS)
 
 
-def small_world(law: Recipe, dim: int = 2) -> Recipe:
+SECTION6_T = recipe("section6", noise="student-t")
+LITTLE_T = recipe("StudentT", df=3.0, scale=0.03)
+LITTLE_PARETO = recipe("SymmetricPareto", shape=1.6, scale=0.05)  # no variance; ε = ½
+
+
+def small_world(law: Recipe = LITTLE_T, dim: int = 2) -> Recipe:
     """Where the printed constants do learn: few dimensions and arms, gaps that matter, small noise.
 
     Contexts of random direction, so that uniform play costs about 0.7 a play in two dimensions.
     """
     return recipe("symmetric", noise=law, n_arms=4, dim=dim)
-
-
-SECTION6_T = recipe("section6", noise="student-t")
-LITTLE_T = recipe("StudentT", df=3.0, scale=0.03)
-LITTLE_PARETO = recipe("SymmetricPareto", shape=1.6, scale=0.05)  # no variance; ε = ½
-BMM_EXACT, BTC_EXACT = recipe("SupBMM", v="exact"), recipe("SupBTC", v="exact")
-BMM_HALF, BTC_HALF = (recipe(name, v="exact", eps=0.5) for name in ("SupBMM", "SupBTC"))
-BTC_HALF_NARROW = recipe("SupBTC", v="exact", eps=0.5, width_scale=0.2)
 
 
 def audit_of(name: str, policy: Recipe, horizon: int, seeds: int, *worlds: Recipe) -> Experiment:

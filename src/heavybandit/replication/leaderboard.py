@@ -17,7 +17,7 @@ surely below it to the number of those not surely above it.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,16 +29,14 @@ from ..pipeline.tables import csv_text, write_if_new
 from ..policy import Floats
 from . import regrets
 from .ingredients import totals
-from .regrets import Runs
+from .regrets import by_world
 from .statistics import mean_limit
-from .what_is_left_open import HALF, INSTANCES, SCALES, SKEWED
+from .what_is_left_open import BASELINE_NAMES, HALF, INSTANCES, SCALES, SKEWED
 
 # Every knob of every policy: its name, and the values tried.
 # At the smallest widths a policy is as good as greedy.
 GRIDS: dict[str, dict[str, tuple[float, ...]]] = {
-    **{
-        name: {"width_scale": SCALES} for name in ("SupBMM", "SupBTC", "MoM", "CRT", "MENU", "TOFU")
-    },
+    **{name: {"width_scale": SCALES} for name in ("SupBMM", "SupBTC", *BASELINE_NAMES)},
     **{name: {"width_scale": SCALES} for name in ("FlatBMM", "FlatBTC", "LinUCB")},
     "GreedyRidge": {"ridge": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)},
     "HeavyOFUL": {"width_scale": (1e-2, 1e-3, 1e-4, 1e-5), "clip_scale": (1.0, 0.1, 0.03, 0.01)},
@@ -54,14 +52,8 @@ LATER = ("HeavyOFUL", "HvtUCB", "ClippedUCB")
 UNBOUNDED = ("LinUCB", "GreedyRidge", "ClippedUCB")  # need no bound on a moment
 
 TUNED: dict[str, dict[str, float]] = {
-    "SupBMM": {"width_scale": 0.01},
-    "SupBTC": {"width_scale": 0.01},
-    "MoM": {"width_scale": 0.001},
-    "CRT": {"width_scale": 0.001},
-    "MENU": {"width_scale": 0.001},
-    "TOFU": {"width_scale": 0.001},
-    "FlatBMM": {"width_scale": 0.001},
-    "FlatBTC": {"width_scale": 0.001},
+    **{name: {"width_scale": 0.01} for name in ("SupBMM", "SupBTC")},
+    **{name: {"width_scale": 0.001} for name in (*BASELINE_NAMES, "FlatBMM", "FlatBTC")},
     "LinUCB": {"width_scale": 0.01},
     "GreedyRidge": {"ridge": 100.0},
     "HeavyOFUL": {"width_scale": 1e-5, "clip_scale": 0.01},
@@ -146,8 +138,7 @@ BOARD = (
 AS_PUBLISHED = (
     *(Entry(name, "theory") for name in GRIDS if name not in ("FlatBMM", "FlatBTC", *UNBOUNDED)),
     *(Entry(name, "theory", clips=False) for name in LATER[:2]),
-    *(Entry(n, "circulated") for n in ("FlatBMM", "FlatBTC", "MoM", "CRT", "MENU", "TOFU")),
-    Entry("HeavyOFUL", "circulated"),
+    *(Entry(n, "circulated") for n in ("FlatBMM", "FlatBTC", *BASELINE_NAMES, "HeavyOFUL")),
     Entry("HeavyOFUL", "circulated", clips=False),
     UNIFORM,
 )
@@ -180,28 +171,25 @@ TUNING = tuple(
     )
     for law in LAWS
 )
-BOARDS = tuple(
-    _plays(
-        "board",
-        f"the leaderboard: tuned policies and controls, {law.words} noise, 30 seeds",
-        law,
-        (entry.recipe(law) for entry in BOARD),
-        seeds=30,
-        first_seed=500,
+
+
+def _boards(kind: str, what: str, entries: Iterable[Entry], seeds: int) -> tuple[Experiment, ...]:
+    """The entries in all worlds, one experiment per noise."""
+    return tuple(
+        _plays(
+            kind,
+            f"{what}, {law.words} noise, {seeds} seeds",
+            law,
+            (entry.recipe(law) for entry in entries),
+            seeds=seeds,
+            first_seed=500,
+        )
+        for law in (*LAWS, RARE)
     )
-    for law in (*LAWS, RARE)
-)
-PUBLISHED = tuple(
-    _plays(
-        "published",
-        f"constants of theory and of public code, {law.words} noise, 10 seeds",
-        law,
-        (entry.recipe(law) for entry in AS_PUBLISHED),
-        seeds=10,
-        first_seed=500,
-    )
-    for law in (*LAWS, RARE)
-)
+
+
+BOARDS = _boards("board", "the leaderboard: tuned policies and controls", BOARD, seeds=30)
+PUBLISHED = _boards("published", "constants of theory and of public code", AS_PUBLISHED, seeds=10)
 EXPERIMENTS = (*TUNING, *BOARDS, *PUBLISHED)
 
 PLACES = {"section6": "aligned", "lower_bound": "Theorem 3's"}
@@ -216,7 +204,7 @@ def tuned_values(folder: str | Path) -> dict[str, dict[str, float]]:
     """
     costs: dict[str, Floats] = {}
     for experiment in TUNING:
-        for here in _worlds(regrets.runs(experiment.name, folder)):
+        for here in by_world(regrets.runs(experiment.name, folder)).values():
             shares = np.log([one.per_play / here[-1].per_play for one in here[:-1]])
             start = 0
             for name in GRIDS:
@@ -224,14 +212,6 @@ def tuned_values(folder: str | Path) -> dict[str, dict[str, float]]:
                 costs[name] = costs.get(name, np.zeros(size)) + shares[start : start + size]
                 start += size
     return {name: grid(name)[int(np.argmin(total))] for name, total in costs.items()}
-
-
-def _worlds(found: list[Runs]) -> Iterator[list[Runs]]:
-    """The runs of each world, in the order of the experiment's policies."""
-    by_world: dict[str, list[Runs]] = {}
-    for one in found:
-        by_world.setdefault(one.world, []).append(one)
-    yield from by_world.values()
 
 
 @dataclass(frozen=True)
@@ -267,7 +247,7 @@ def standings(kind: str, folder: str | Path) -> list[Standings]:
     entries = BOARD if kind == "board" else AS_PUBLISHED
     found = []
     for law in (*LAWS, RARE):
-        for here in _worlds(regrets.runs(f"{kind}_{law.name}", folder)):
+        for name, here in by_world(regrets.runs(f"{kind}_{law.name}", folder)).items():
             by_entry = dict(zip(entries, here, strict=True))
             scale = by_entry[UNIFORM].per_play / 100
             costs = {e: one.regrets / one.plays / scale for e, one in by_entry.items()}
@@ -276,7 +256,6 @@ def standings(kind: str, folder: str | Path) -> list[Standings]:
                 for e, one in by_entry.items()
                 if e.name in LATER
             }
-            name = here[0].world
             found.append(Standings(PLACES.get(name, name), law, costs, clipped))
     return found
 

@@ -76,18 +76,9 @@ def table(entries: Sequence[Claim], links: Links) -> str:
     """The entries as a Markdown table, one a line."""
     lines = [row(HEADER), row(["---"] * len(HEADER))]
     for entry in entries:
-        function = STATEMENTS[entry.id][2]
-        lines.append(
-            row(
-                [
-                    f"**{entry.where}.** {superscripts(entry.statement)}",
-                    entry.verdict,
-                    links.notebook(entry.notebook),
-                    links.function(function),
-                    links.test(entry.test),
-                ]
-            )
-        )
+        said = f"**{entry.where}.** {superscripts(entry.statement)}"
+        where = links.notebook(entry.notebook), links.function(STATEMENTS[entry.id][2])
+        lines.append(row([said, entry.verdict, *where, links.test(entry.test)]))
     return "\n".join(lines) + "\n"
 
 

@@ -70,8 +70,7 @@ def clean(path: Path) -> None:
         if "outputs" in cell:
             cell["outputs"] = _joined(cell["outputs"])
     path.write_text(
-        json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n",
-        encoding="utf-8",
+        json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8"
     )
 
 

@@ -73,9 +73,8 @@ def looks(policies: Sequence[str]) -> dict[str, Look]:
         usual = LOOKS.get(names[policy])
         if usual is not None and usual not in found.values():
             found[policy] = usual
-    unusual = sorted(
-        set(policies) - set(found), key=lambda p: (names[p] in LOOKS, policies.index(p))
-    )
+    left = set(policies) - set(found)
+    unusual = sorted(left, key=lambda p: (names[p] in LOOKS, policies.index(p)))
     return found | {policy: OTHERS[i % len(OTHERS)] for i, policy in enumerate(unusual)}
 
 
@@ -127,12 +126,8 @@ def rows(
 
 def style(which: int) -> dict[str, Any]:
     """The identity of a line that is not a policy's: colour, marker and dashes."""
-    return {
-        "color": PALETTE[which],
-        "marker": MARKERS[which],
-        "linestyle": LINES[which],
-        "markersize": 4,
-    }
+    line = {"color": PALETTE[which], "marker": MARKERS[which], "linestyle": LINES[which]}
+    return {**line, "markersize": 4}
 
 
 def shade(which: int, count: int) -> Any:
@@ -155,15 +150,14 @@ def rule(axes: Axes, x: float, text: str) -> None:
 
 def _above(axes: Axes, x: float, text: str, points: float, **font: Any) -> None:
     """Words so many points above the axes, centred at x."""
-    axes.annotate(
-        text,
-        (x, 1.0),
-        xycoords=("data", "axes fraction"),
-        xytext=(0, points),
-        textcoords="offset points",
-        ha="center",
-        **font,
-    )
+    font |= {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "ha": "center"}
+    axes.annotate(text, (x, 1.0), xytext=(0, points), **font)
+
+
+def _beside(axes: Axes, place: tuple[float, float], text: str, points: float, **font: Any) -> None:
+    """Words so many points to the right of a place, which may be at the edge of the axes."""
+    font |= {"textcoords": "offset points", "va": "center", "annotation_clip": False}
+    axes.annotate(text, place, xytext=(points, 0), **font)
 
 
 def show(figure: Figure, name: str, alt: str, out: str | Path) -> None:
@@ -194,10 +188,7 @@ def regret_figure(runs: Sequence[Sequence[Run]], title: str) -> Figure:
 
 
 def draw_means(axes: Axes, curves: dict[str, tuple[Any, Floats]]) -> None:
-    """Mean curves over seeds, of each policy its plays and (seeds, checkpoints), with names.
-
-    Names of curves that end close to each other are moved apart.
-    """
+    """Mean curves over seeds, of each policy its plays and (seeds, checkpoints), with names."""
     ends = {
         policy: _curve(axes, look(policy), plays, table.mean(axis=0), 6, markersize=4.5)
         for policy, (plays, table) in curves.items()
@@ -221,7 +212,7 @@ def end_labels(axes: Axes, ends: dict[str, float], drawn: Mapping[str, Look] | N
     drawn   how they look, if not as usual
     """
     top, right = axes.get_ylim()[1], axes.get_xlim()[1]
-    names = sorted(ends, key=lambda name: ends[name])
+    names = sorted(ends, key=ends.__getitem__)
     places = apart([ends[name] / top for name in names], 0.06)
     for name, place in zip(names, places, strict=True):
         colour = (drawn[name] if drawn else look(name)).colour
@@ -232,9 +223,7 @@ def apart(places: Sequence[float], least: float) -> list[float]:
     """Ascending places moved to be at least so far apart, both neighbours alike; none below 0."""
     moved = np.array(places, dtype=float)
     for _ in range(200):
-        gaps = np.diff(moved)
-        close = np.flatnonzero(gaps < least - 1e-9)
-        for i in close.tolist():
+        for i in np.flatnonzero(np.diff(moved) < least - 1e-9).tolist():
             push = (least - (moved[i + 1] - moved[i])) / 2
             moved[i] -= max(push, 0.0)
             moved[i + 1] += max(push, 0.0)
@@ -284,17 +273,8 @@ def headings(axes: Axes, above: dict[float, str], beside: Sequence[tuple[str, in
         _above(axes, x, words, 62, fontsize=9, fontweight="bold")
     right = axes.get_xlim()[1]
     for words, first, end in beside:
-        axes.annotate(
-            words,
-            (right, (first + end - 1) / 2),
-            xytext=(8, 0),
-            textcoords="offset points",
-            rotation=270,
-            va="center",
-            fontsize=9,
-            fontweight="bold",
-            annotation_clip=False,
-        )
+        middle = (right, (first + end - 1) / 2)
+        _beside(axes, middle, words, 8, rotation=270, fontsize=9, fontweight="bold")
         if first:
             axes.axhline(first - 0.5, color="#000000", linewidth=0.8)
 
@@ -304,14 +284,8 @@ def key(axes: Axes, colours: dict[str, str]) -> None:
     from matplotlib.patches import Patch
 
     patches = [Patch(color=colour, label=words) for words, colour in colours.items()]
-    axes.legend(
-        handles=patches,
-        loc="upper center",
-        bbox_to_anchor=(0.4, -0.01),
-        ncols=len(patches),
-        fontsize=9,
-        frameon=False,
-    )
+    below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.4, -0.01)}
+    axes.legend(handles=patches, ncols=len(patches), fontsize=9, frameon=False, **below)
 
 
 def dark(colour: str) -> bool:
@@ -340,24 +314,14 @@ def stage_bars(axes: Axes, shares: Floats, names: Sequence[str]) -> None:
             colour = shade(s, shares.shape[1])
             axes.bar(i, share, bottom=bottom, color=colour, edgecolor="#FFFFFF", linewidth=0.5)
             if share > 0.08:
-                dark = s < 0.6 * shares.shape[1]
-                _inside(axes, (i, bottom + share / 2), str(s + 1), dark)
+                _inside(axes, (i, bottom + share / 2), str(s + 1), s < 0.6 * shares.shape[1])
             bottom += share
     axes.set_xticks(range(len(names)), names)
 
 
 def line_label(axes: Axes, x: float, y: float, text: str, colour: str = "#000000") -> None:
     """Words at a point of a line."""
-    axes.annotate(
-        text,
-        (x, y),
-        xytext=(7, 0),
-        textcoords="offset points",
-        color=colour,
-        va="center",
-        fontsize=8,
-        annotation_clip=False,
-    )
+    _beside(axes, (x, y), text, 7, color=colour, fontsize=8)
 
 
 def check_figure_name(path: str | Path) -> str:

@@ -8,7 +8,7 @@ without drawing anything, from E[X^k; a ≤ X ≤ b] of each noise.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import singledispatch
+from functools import partial, singledispatch
 
 import numpy as np
 import scipy
@@ -93,11 +93,8 @@ def _pareto_partial(k: int, low: Floats, high: Floats, s: float, x_m: float) -> 
 def _(noise: Pareto, mean: Floats, limit: Floats) -> tuple[Floats, Floats]:
     """The noise's mean, if it is taken out, is taken out of the payoffs' mean instead."""
     shift = noise.printed_mean if noise.centred else 0.0
-
-    def partial(k: int, low: Floats, high: Floats) -> Floats:
-        return _pareto_partial(k, low, high, noise.shape, noise.scale)
-
-    return _shifted(partial, mean - shift, limit)
+    moments = partial(_pareto_partial, s=noise.shape, x_m=noise.scale)
+    return _shifted(moments, mean - shift, limit)
 
 
 @truncated_moments.register

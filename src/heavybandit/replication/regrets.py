@@ -83,6 +83,14 @@ def runs(name: str, folder: str | Path, **wanted: object) -> list[Runs]:
     return [one for one in found if all(getattr(one, k) == v for k, v in wanted.items())]
 
 
+def by_world(found: Iterable[Runs]) -> dict[str, list[Runs]]:
+    """The runs of each world, in the order of the experiment's policies."""
+    worlds: dict[str, list[Runs]] = {}
+    for one in found:
+        worlds.setdefault(one.world, []).append(one)
+    return worlds
+
+
 COLUMNS = (
     *("plays", "regret", "explored", "exploited", "arms_entering", "truncated"),
     *("intervals_missed", "seed"),

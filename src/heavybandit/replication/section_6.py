@@ -8,7 +8,7 @@ whatever it makes of them itself.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -132,21 +132,17 @@ def _at_the_end(
     policy: Compiled, X: Floats, theta: Floats, A_inv: Floats, ridge: Floats
 ) -> tuple[float, float, float]:
     """Half-width, error and greedy cost; see `Habits`."""
+    from ..engine.decide import width_factor
+    from ..engine.state import KIND
+
+    state = policy._state
+    factor = width_factor(state.num, state.clock[KIND], float(policy.rounds))  # of √(xᵀA⁻¹x)
     means, trial = estimates(X, theta), np.arange(len(X))
     best = X[trial, means.argmax(axis=1)]
     c = np.sqrt(np.einsum("td,de,te->t", best, A_inv, best))
     greedy = means[trial, estimates(X, ridge).argmax(axis=1)]
     return (
-        float(max(_factor(policy), 0.0) * c.mean()),  # Blind's factor is a sign
+        float(max(factor, 0.0) * c.mean()),  # Blind's factor is a sign
         float(np.abs(estimates(best, ridge - theta)).mean()),
         float((means.max(axis=1) - greedy).mean()),
     )
-
-
-def _factor(policy: Any) -> float:
-    """What multiplies √(xᵀA⁻¹x) in the policy's last round."""
-    from ..engine.decide import width_factor
-    from ..engine.state import KIND
-
-    state = policy._state
-    return float(width_factor(state.num, state.clock[KIND], float(policy.rounds)))

@@ -17,12 +17,9 @@ from ..checks import whole
 from ..pipeline.recipes import recipe
 from ..policy import Floats
 from .ingredients import (
-    BMM_EXACT,
-    BMM_HALF,
-    BTC_EXACT,
     CONTROL_POLICIES,
     LITTLE_PARETO,
-    LITTLE_T,
+    PAPER_POLICIES,
     SECTION6_T,
     audit_of,
     four_seeds,
@@ -32,48 +29,46 @@ from .ingredients import (
 if TYPE_CHECKING:
     from ..engine import SupBTC
 
+EXACT, HALF = recipe("SupBMM", v="exact"), recipe("SupBMM", v="exact", eps=0.5)
 EXPERIMENTS = (
     four_seeds(
         name="theorem1",
         what="Theorem 1: SupBMM with the printed constants where it learns, to 10⁸ plays",
-        worlds=(small_world(LITTLE_T),),
-        policies=(BMM_EXACT,),
+        worlds=(small_world(),),
+        policies=(EXACT,),
         horizons=tuple(10**k for k in range(4, 9)),
     ),
     four_seeds(
         name="theorem1_half",
         what="Theorem 1 without a variance, ε = ½, to 10⁸ plays",
         worlds=(small_world(LITTLE_PARETO),),
-        policies=(BMM_HALF,),
+        policies=(HALF,),
         horizons=tuple(10**k for k in range(4, 9)),
     ),
     four_seeds(
         name="theorem1_dims",
         what="Theorem 1: SupBMM's regret as the dimension grows",
-        worlds=tuple(small_world(LITTLE_T, dim) for dim in (2, 4, 8, 16)),
-        policies=(BMM_EXACT,),
+        worlds=tuple(small_world(dim=dim) for dim in (2, 4, 8, 16)),
+        policies=(EXACT,),
         horizons=(10**7,),
     ),
     four_seeds(
         name="theorem_controls",
         what="controls in the worlds of Theorems 1 and 2",
-        worlds=(small_world(LITTLE_T), small_world(LITTLE_PARETO)),
+        worlds=(small_world(), small_world(LITTLE_PARETO)),
         policies=CONTROL_POLICIES,
         horizons=(10**4, 10**5, 10**6),
     ),
     four_seeds(
         name="theorem_section6",
         what="Theorems 1 and 2 on Section 6's instance, to 10⁶ plays",
-        worlds=(recipe("section6", noise="student-t"),),
-        policies=(
-            *(recipe(p.name, v="printed", delta=0.01) for p in (BMM_EXACT, BTC_EXACT)),
-            *CONTROL_POLICIES,
-        ),
+        worlds=(SECTION6_T,),
+        policies=(*PAPER_POLICIES[:2], *CONTROL_POLICIES),
         horizons=(10**4, 10**5, 10**6),
     ),
-    audit_of("bmm", BMM_EXACT, 10**5, 500, small_world(LITTLE_T)),
-    audit_of("bmm_half", BMM_HALF, 10**5, 500, small_world(LITTLE_PARETO)),
-    audit_of("bmm_long", BMM_EXACT, 10**6, 20, small_world(LITTLE_T), SECTION6_T),
+    audit_of("bmm", EXACT, 10**5, 500, small_world()),
+    audit_of("bmm_half", HALF, 10**5, 500, small_world(LITTLE_PARETO)),
+    audit_of("bmm_long", EXACT, 10**6, 20, small_world(), SECTION6_T),
 )
 
 

@@ -10,19 +10,11 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
-from ..pipeline.recipes import Recipe, recipe
+from ..pipeline.recipes import recipe
 from ..pipeline.spec import Experiment
 from ..policy import Floats
 from .ingredients import CONTROL_POLICIES, PAPER_POLICIES
 from .regrets import Ints
-
-
-def _lower_bound_worlds(eps: float) -> tuple[Recipe, ...]:
-    """Theorem 3's construction with γ from the stage: one stage of 4 or 16 arms, and several."""
-    return tuple(
-        recipe("lower_bound", dim=dim, n_arms=n_arms, eps=eps, gamma_from="stage")
-        for dim, n_arms in ((5, 4), (17, 16), (9, 4), (17, 4))
-    )
 
 
 def _lower(name: str, eps: float, longest: int, only: str | None = None) -> Experiment:
@@ -32,7 +24,10 @@ def _lower(name: str, eps: float, longest: int, only: str | None = None) -> Expe
     return Experiment(
         name=name,
         what=f"Theorem 3's construction, repaired, ε = {eps:g}: {only or 'all policies but TOFU'}",
-        worlds=_lower_bound_worlds(eps),
+        worlds=tuple(
+            recipe("lower_bound", dim=dim, n_arms=n_arms, eps=eps, gamma_from="stage")
+            for dim, n_arms in ((5, 4), (17, 16), (9, 4), (17, 4))  # one stage, and several
+        ),
         policies=tuple(p for p in everyone if (p.name == only if only else p.name != "TOFU")),
         horizons=tuple(T for T in (1_000, 4_000, 16_000) if longest >= T),
         seeds=20,

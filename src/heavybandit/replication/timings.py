@@ -16,6 +16,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from ..checks import one_of
 from ..pipeline.store import StoreError
 from ..pipeline.tables import csv_text, read_csv, sha256, sidecar_text, write_if_new
 
@@ -128,8 +129,7 @@ def _timing(row: list[str]) -> Timing:
         if not math.isfinite(cells[name]):
             raise ValueError(f"{name} must be finite, got {cells[name]}")
     timing = Timing(**cells)
-    if timing.by not in BY:
-        raise ValueError(f"by must be one of {', '.join(BY)}; got {timing.by!r}")
+    one_of("by", timing.by, BY)
     if not timing.low <= timing.median <= timing.high:
         raise ValueError(
             f"the median must lie between low and high, got {timing.median} and "

@@ -33,16 +33,14 @@ SCALES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 STAGED = tuple(
     recipe(name, explore=rule) for name in ("SupBMM", "SupBTC") for rule in EXPLORE_RULES
 )
-BASELINES = tuple(recipe(name) for name in ("MoM", "CRT", "MENU", "TOFU"))
+BASELINE_NAMES = ("MoM", "CRT", "MENU", "TOFU")
+BASELINES = tuple(recipe(name) for name in BASELINE_NAMES)
 FLAT = tuple(recipe(name) for name in ("FlatBMM", "FlatBTC"))
 LINUCB = recipe("LinUCB")
 ADJUSTABLE = (*STAGED, *BASELINES, *FLAT, LINUCB)
 
 CALIBRATED = {
-    "SupBMM(explore=first)": 0.03,
-    "SupBMM(explore=random)": 0.03,
-    "SupBMM(explore=widest)": 0.03,
-    "SupBMM(explore=optimistic)": 0.03,
+    **{f"SupBMM(explore={rule})": 0.03 for rule in EXPLORE_RULES},
     "SupBTC(explore=first)": 0.001,
     "SupBTC(explore=random)": 0.003,
     "SupBTC(explore=widest)": 0.001,
@@ -153,15 +151,12 @@ PRACTICE = (
 EXPERIMENTS = (CALIBRATION, *MAPS, *PRACTICE)
 
 WIDTHS = ("1", "0.1", "0.01", "calibrated", "circulated")
-BASELINE_NAMES = ("MoM", "CRT", "MENU", "TOFU")
 CONTROLS = ("Uniform", "GreedyRidge", "LinUCB", "Blind", "GreedyRidge(plays=100)")
 LAWS = {
-    "map_t": "Student's t",
-    "map_pareto": "Pareto",
+    **dict.fromkeys(("map_t", "map_t_long"), "Student's t"),
+    **dict.fromkeys(("map_pareto", "map_pareto_long"), "Pareto"),
     "map_pareto_exact": "Pareto, exact v",
     "map_half": "no variance, ε = ½",
-    "map_t_long": "Student's t",
-    "map_pareto_long": "Pareto",
 }
 
 
@@ -247,9 +242,7 @@ def chosen_scales(folder: str | Path) -> dict[str, float]:
         by_scale = costs.setdefault(name, {})
         scale = float(one.settings["width_scale"])
         by_scale[scale] = by_scale.get(scale, 0.0) + one.per_play
-    return {
-        name: min(by_scale, key=lambda s: (by_scale[s], -s)) for name, by_scale in costs.items()
-    }
+    return {name: min(by, key=lambda s: (by[s], -s)) for name, by in costs.items()}
 
 
 def cells(folder: str | Path) -> list[Cell]:
@@ -258,10 +251,7 @@ def cells(folder: str | Path) -> list[Cell]:
 
 
 def _cells(name: str, folder: str | Path) -> Iterator[Cell]:
-    by_instance: dict[str, list[Runs]] = {}
-    for one in regrets.runs(name, folder):
-        by_instance.setdefault(one.world, []).append(one)
-    for instance, found in by_instance.items():
+    for instance, found in regrets.by_world(regrets.runs(name, folder)).items():
         here = {_label(one): one for one in found}
         controls = {control: here[control] for control in CONTROLS}
         for width in WIDTHS:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from heavybandit.pipeline.recipes import WORLDS, make_world, policies, with_bound
+from heavybandit.replication import catalogue  # noqa: F401  (it enters the experiments)
 from heavybandit.replication import leaderboard as board
 from heavybandit.replication.leaderboard import LAWS, PLAIN, RARE, TUNED, UNIFORM, Entry, Standings
 

@@ -8,7 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heavybandit.replication import regrets
+from heavybandit.replication import (
+    catalogue,  # noqa: F401  (it enters the experiments)
+    regrets,
+)
 from heavybandit.replication import what_is_left_open as atlas
 from heavybandit.replication.statistics import NO, UNCLEAR, YES, surely
 from heavybandit.replication.what_is_left_open import Cell

@@ -236,5 +236,5 @@ def test_a_noise_with_too_few_draws_is_refused(kind):
 
 
 def test_means_that_are_no_probabilities_are_refused_by_the_two_point_noise():
-    with pytest.raises(ValueError, match="mean is"):
+    with pytest.raises(ValueError, match="mean must be in"):
         hb.simulate(Scripted([0] * 3), TwoArms(hb.noise.TwoPointPayoff(2.0)))

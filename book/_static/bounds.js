@@ -10,24 +10,27 @@
 (() => {
   // What is allowed at the door (checks.py)
 
+  function demand(holds, name, value, allowed) {
+    if (holds) return;
+    const written = Number.isInteger(value) ? `${value}.0` : `${value}`; // as Python writes it
+    const got = written.replace("Infinity", "inf").replace("NaN", "nan");
+    throw new RangeError(`${name} must be ${allowed}, got ${got}`);
+  }
+
   function requireEps(eps) {
-    if (!(eps > 0 && eps <= 1)) throw new RangeError(`eps is ${eps}, but must be in (0, 1]`);
+    demand(eps > 0 && eps <= 1, "eps", eps, "in (0, 1]");
   }
 
   function requireDelta(delta) {
-    if (!(delta > 0 && delta < 1)) throw new RangeError(`delta is ${delta}, but must be in (0, 1)`);
+    demand(delta > 0 && delta < 1, "delta", delta, "in (0, 1)");
   }
 
   function requirePositive(name, value) {
-    if (!(value > 0 && value < Infinity)) {
-      throw new RangeError(`${name} is ${value}, but must be positive and finite`);
-    }
+    demand(value > 0 && value < Infinity, name, value, "positive and finite");
   }
 
   function requireAtLeast(name, value, least) {
-    if (!(value >= least && value < Infinity)) {
-      throw new RangeError(`${name} is ${value}, but must be at least ${least} and finite`);
-    }
+    demand(value >= least && value < Infinity, name, value, `at least ${least} and finite`);
   }
 
   // The formulas

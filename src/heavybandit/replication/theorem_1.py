@@ -9,7 +9,7 @@ bandits do.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +25,6 @@ from .ingredients import (
     four_seeds,
     small_world,
 )
-
-if TYPE_CHECKING:
-    from ..engine import SupBTC
 
 EXACT, HALF = recipe("SupBMM", v="exact"), recipe("SupBMM", v="exact", eps=0.5)
 EXPERIMENTS = (
@@ -72,7 +69,7 @@ EXPERIMENTS = (
 )
 
 
-def stage_bias(policy: SupBTC, theta: Floats, stage: int = 1) -> float:
+def stage_bias(policy: Any, theta: Floats, stage: int = 1) -> float:
     """θ*ᵀA⁻¹Vᵀη over the norm of its weights, for the noise η of a stage of a SupBTC that played.
 
     Mean 0 and the noise's own variance if η is independent of V.

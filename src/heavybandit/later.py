@@ -39,7 +39,7 @@ import numpy as np
 
 from . import checks
 from .paper import argmax
-from .policy import Floats, HeavyTailedPolicy, PlainSettings, Policy, setting
+from .policy import Floats, HeavyTailedPolicy, Look, PlainSettings, Policy, setting
 
 Y_SCALE = 1.4826
 """The standard deviation of a normal law over its median absolute value."""
@@ -157,6 +157,8 @@ class _Huber(HuberSettings):
 class HeavyOFUL(PlainSettings, _Huber):
     """HEAVY-OFUL: argmax xᵀθ̂_{t−1} + β_{t−1}‖x‖_{H⁻¹}, θ̂ by adaptive Huber regression."""
 
+    look = Look("#44AA99", "H", "--")
+
     def _prepare(self) -> None:
         super()._prepare()
         circulated = self.constants == "circulated"
@@ -204,6 +206,8 @@ class HeavyOFUL(PlainSettings, _Huber):
 
 class HvtUCB(_Huber):
     """Hvt-UCB: argmax xᵀθ̂_t + β_{t−1}‖x‖_{V⁻¹_{t−1}}, θ̂ moved by one clipped step a round."""
+
+    look = Look("#6666CC", "<", "--")
 
     _alpha = 4.0
 
@@ -264,6 +268,8 @@ class ClippedUCB(ClippedSettings):
     seldom looks like an outlier, is clipped away, and s sinks towards 0. The defaults are what
     notebook 09 tuned it to.
     """
+
+    look = Look("#CC3311", "p", "-")
 
     def _prepare(self) -> None:
         self.clipped = 0

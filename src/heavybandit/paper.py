@@ -48,7 +48,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .policy import TIE, Floats, HeavyTailedPolicy, PlainSettings, StagedSettings
+from .policy import TIE, Floats, HeavyTailedPolicy, Look, PlainSettings, StagedSettings
 
 
 def argmax(values: Floats) -> int:
@@ -191,6 +191,7 @@ class SupBMM(_Master):
     """Algorithm 3 over Algorithm 1 (BMM): r plays a round, medians of r estimates."""
 
     moment = "central"
+    look = Look("#D55E00", "o", "-")
 
     def _plays_and_rounds(self) -> tuple[int, int]:
         r = math.ceil(8 * self._log_term())  # step 18; r of Theorem 1
@@ -204,6 +205,7 @@ class SupBTC(_Master):
     """Algorithm 3 over Algorithm 2 (BTC): one play a round, truncated terms."""
 
     moment = "raw"
+    look = Look("#0072B2", "s", "-")
 
     def _plays_and_rounds(self) -> tuple[int, int]:
         return 1, self.horizon  # step 19
@@ -224,6 +226,7 @@ class FlatBMM(_Plain):
     """UCB straight on Algorithm 1, over the whole history: its payoffs are not independent."""
 
     moment = "central"
+    look = Look("#D55E00", "o", ":")
 
     def _plays_and_rounds(self) -> tuple[int, int]:
         r = 31 if self._circulated else math.ceil(8 * self._log_term())
@@ -241,6 +244,7 @@ class FlatBTC(_Plain):
     """UCB straight on Algorithm 2, over the whole history: its payoffs are not independent."""
 
     moment = "raw"
+    look = Look("#0072B2", "s", ":")
 
     def _choose(self, X: Floats, luck: float) -> int:
         alpha = self._alpha_btc()
@@ -280,6 +284,7 @@ class MoM(_Baseline):
     """MoM (Medina & Yang 2016): least squares on the median of means of each round's payoffs."""
 
     moment = "central"
+    look = Look("#009E73", "^", "--")
     _circulated_divisor = 40.0
 
     def _plays_and_rounds(self) -> tuple[int, int]:
@@ -305,6 +310,7 @@ class CRT(_Baseline):
     """CRT (Medina & Yang 2016): least squares on payoffs truncated at η_t as they arrive."""
 
     moment = "raw"
+    look = Look("#CC79A7", "v", "--")
     _circulated_divisor = 10.0
 
     def _learn(self, x: Floats, payoffs: Floats) -> None:
@@ -324,6 +330,7 @@ class MENU(_Baseline):
     """MENU (Shao et al. 2018): of k least-squares estimates, the one nearest to most others."""
 
     moment = "central"
+    look = Look("#E69F00", "D", "--")
     _circulated_divisor = 50.0
 
     def _plays_and_rounds(self) -> tuple[int, int]:
@@ -346,6 +353,7 @@ class TOFU(_Baseline):
     """TOFU (Shao et al. 2018): least squares in whitened coordinates, each truncated at b_t."""
 
     moment = "raw"
+    look = Look("#56B4E9", "P", "--")
     _circulated_divisor = 5.0
 
     def _estimate(self, A: Floats, V: Floats, Y: Floats) -> Floats:

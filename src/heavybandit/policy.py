@@ -110,12 +110,22 @@ class Declared:
         raise NotImplementedError
 
 
+class Look(NamedTuple):
+    """How a policy is drawn, in every figure; colours that colour-blind readers tell apart."""
+
+    colour: str
+    marker: str
+    line: str
+
+
 class Policy(Declared):
     """A policy that plays `plays` times a round for `rounds` rounds, within `horizon` plays (R1).
 
     `select` may be asked again before `update`: it answers for the same round with the same luck.
     A call that is refused changes nothing.
     """
+
+    look: ClassVar[Look]
 
     horizon: int = setting(checks.whole, 1, kw_only=False)
     n_arms: int = setting(checks.whole, 1, kw_only=False)

@@ -27,8 +27,7 @@ def drawn():
 
 
 def test_every_policy_looks_like_no_other():
-    assert set(plotting.LOOKS) == set(POLICIES)
-    assert len(set(plotting.LOOKS.values())) == len(plotting.LOOKS)
+    assert len({kind.look for kind in POLICIES.values()}) == len(POLICIES)
 
 
 def test_policies_in_one_figure_look_different_and_known_ones_as_usual():
@@ -37,10 +36,10 @@ def test_policies_in_one_figure_look_different_and_known_ones_as_usual():
     assert list(found.keys() ^ set(names)) == []
     assert len(set(found.values())) == len(names)
     for name in ("CRT", "Uniform"):
-        assert found[name] == plotting.LOOKS[name]
-    assert found["SupBTC:v=4"] == plotting.LOOKS["SupBTC"]
+        assert found[name] == POLICIES[name].look
+    assert found["SupBTC:v=4"] == hb.SupBTC.look
     assert found["Mine"] == plotting.look("Mine") == plotting.OTHERS[0]
-    assert not set(plotting.OTHERS) & set(plotting.LOOKS.values())
+    assert not set(plotting.OTHERS) & {kind.look for kind in POLICIES.values()}
 
 
 def test_the_same_figure_gives_the_same_bytes(tmp_path):
@@ -123,7 +122,7 @@ def test_regret_by_horizon_has_the_medians_the_range_and_the_policys_look(axes):
     plotting.draw_horizons(axes, "SupBTC", [10, 100], regrets, "mine")
     (line,) = axes.lines
     assert list(line.get_ydata()) == [2.0, 20.0]
-    assert line.get_color() == plotting.LOOKS["SupBTC"].colour
+    assert line.get_color() == hb.SupBTC.look.colour
     (bars,) = axes.collections
     assert np.allclose([s[:, 1] for s in bars.get_segments()], [(1, 6), (10, 30)])
     assert [t.get_text() for t in axes.texts] == ["mine"]

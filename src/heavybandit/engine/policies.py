@@ -11,6 +11,7 @@ from ..policy import (
     EXPLORE_RULES,
     Floats,
     HeavyTailedPolicy,
+    Look,
     PlainSettings,
     Policy,
     StagedSettings,
@@ -29,13 +30,13 @@ __all__ += ["Blind", "GreedyRidge", "LinUCB", "Uniform"]
 class Compiled(Policy):
     """Drives a `State` through the kernels: a round at a time, or in blocks.
 
-    A class made with `twin=` has the docstring of that literal twin, and its `moment`.
+    A class made with `twin=` has the docstring of that literal twin, its `look` and its `moment`.
     """
 
     def __init_subclass__(cls, twin: type[Policy] | None = None) -> None:
         super().__init_subclass__()
         if twin is not None:
-            cls.__doc__ = twin.__doc__
+            cls.__doc__, cls.look = twin.__doc__, twin.look
             if issubclass(twin, HeavyTailedPolicy):
                 cls.moment = twin.moment  # type: ignore[attr-defined]
 
@@ -254,6 +255,8 @@ class TOFU(_Plain, twin=paper.TOFU):
 class Uniform(Compiled):
     """Plays every arm with the same probability, whatever it has seen."""
 
+    look = Look("#000000", "", "-")
+
     def _prepare(self) -> None:
         self._start(st.UNIFORM)
 
@@ -264,6 +267,8 @@ class GreedyRidge(Compiled):
     With several `plays` a round y is their plain mean: what medians of as many are to be compared
     with. `ridge` is λ; the mean of p plays with λ = 1 weighs like single plays with λ = p.
     """
+
+    look = Look("#666666", "X", "-.")
 
     plays: int = setting(checks.whole, 1, default=1)
     ridge: float = setting(checks.positive, default=1.0)
@@ -285,6 +290,8 @@ class Blind(Compiled):
     instance's doing.
     """
 
+    look = Look("#882255", "d", ":")
+
     prefer: str = setting(checks.one_of, ("narrowest", "widest"), default="narrowest")
 
     def _prepare(self) -> None:
@@ -296,6 +303,8 @@ class LinUCB(Compiled):
 
     `alpha` replaces their α = √(½ ln(2TK/δ)).
     """
+
+    look = Look("#999999", "*", "-.")
 
     delta: float = setting(checks.delta, default=0.01)
     alpha: float = setting(checks.real, -1, math.inf, "()", "above -1 and finite", default=None)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from ..engine import POLICIES
+from ..policy import Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,31 +19,6 @@ if TYPE_CHECKING:
     from ..simulate import Run
 
 
-class Look(NamedTuple):
-    """How a policy is drawn; colours from Okabe and Ito, which colour-blind readers tell apart."""
-
-    colour: str
-    marker: str
-    line: str
-
-
-LOOKS = {
-    "SupBMM": Look("#D55E00", "o", "-"),
-    "SupBTC": Look("#0072B2", "s", "-"),
-    "FlatBMM": Look("#D55E00", "o", ":"),
-    "FlatBTC": Look("#0072B2", "s", ":"),
-    "MoM": Look("#009E73", "^", "--"),
-    "CRT": Look("#CC79A7", "v", "--"),
-    "MENU": Look("#E69F00", "D", "--"),
-    "TOFU": Look("#56B4E9", "P", "--"),
-    "Uniform": Look("#000000", "", "-"),
-    "GreedyRidge": Look("#666666", "X", "-."),
-    "LinUCB": Look("#999999", "*", "-."),
-    "Blind": Look("#882255", "d", ":"),
-    "HeavyOFUL": Look("#44AA99", "H", "--"),
-    "HvtUCB": Look("#6666CC", "<", "--"),
-    "ClippedUCB": Look("#CC3311", "p", "-"),
-}
 OTHERS = (  # policies of the reader's own, and the same one with other settings, in this order
     Look("#661100", "h", "-"),
     Look("#117733", "<", "--"),
@@ -57,8 +35,8 @@ METADATA: dict[str, dict[str, Any]] = {
 
 
 def look(policy: str) -> Look:
-    """How to draw the policy of that name."""
-    return LOOKS.get(policy, OTHERS[0])
+    """How to draw the policy of that name: as its class says."""
+    return POLICIES[policy].look if policy in POLICIES else OTHERS[0]
 
 
 def looks(policies: Sequence[str]) -> dict[str, Look]:
@@ -70,11 +48,10 @@ def looks(policies: Sequence[str]) -> dict[str, Look]:
     names = {policy: policy.partition(":")[0] for policy in policies}
     found: dict[str, Look] = {}
     for policy in sorted(policies, key=len):
-        usual = LOOKS.get(names[policy])
-        if usual is not None and usual not in found.values():
-            found[policy] = usual
+        if names[policy] in POLICIES and look(names[policy]) not in found.values():
+            found[policy] = look(names[policy])
     left = set(policies) - set(found)
-    unusual = sorted(left, key=lambda p: (names[p] in LOOKS, policies.index(p)))
+    unusual = sorted(left, key=lambda p: (names[p] in POLICIES, policies.index(p)))
     return found | {policy: OTHERS[i % len(OTHERS)] for i, policy in enumerate(unusual)}
 
 

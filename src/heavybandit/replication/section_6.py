@@ -1,4 +1,4 @@
-"""Notebook 06, Section 6: its experiments, and what a policy does seen from outside.
+"""Notebook 06, Section 6: its experiments, Figure 1, and what a policy does seen from outside.
 
 Which arms a policy plays, and what its payoffs would tell it: the ranks and the ridge estimate are
 worked out from the contexts, the arms and the payoffs alone, in the same way for every policy,
@@ -7,7 +7,9 @@ whatever it makes of them itself.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +20,8 @@ from ..policy import CONTEXT_STREAM, NOISE_STREAM, Floats, stream
 from .ingredients import CONTROL_POLICIES, PAPER_POLICIES, SECTION6_T, totals
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..engine import Compiled
     from ..engine.state import Ints
     from ..simulate import Run, World
@@ -62,6 +66,30 @@ EXPERIMENTS = (
         first_seed=100,
     ),
 )
+
+NOISES = {"student-t": "Student's t noise", "pareto": "Pareto noise"}
+HORIZONS = EXPERIMENTS[0].horizons
+COMPARED = ("SupBMM", "SupBTC", "MENU", "MoM", "CRT", "TOFU")  # the six algorithms of Figure 1
+
+
+def figure_1(curves: Mapping[tuple[str, int, str], tuple[Ints, Floats]]) -> Figure:
+    """The paper's Figure 1: mean cumulative regret against plays, one panel per noise and horizon.
+
+    curves   the plays and the (seeds, checkpoints) regrets of each noise, horizon and policy
+    """
+    from . import plotting
+
+    figure, axes = plotting.panels(len(HORIZONS), down=len(NOISES), size=(12.0, 7.0))
+    for one, (noise, T) in zip(axes, product(NOISES, HORIZONS), strict=True):
+        plotting.draw_means(one, {policy: curves[noise, T, policy] for policy in COMPARED})
+        one.set_title(f"{NOISES[noise]}, $T=10^{{{len(str(T)) - 1}}}$", fontsize=10)
+        one.ticklabel_format(style="sci", scilimits=(0, 4), axis="both")
+    for one in axes[len(HORIZONS) :]:
+        one.set_xlabel("plays")
+    for one in axes[:: len(HORIZONS)]:
+        one.set_ylabel("regret")
+    return figure
+
 
 BLOCK = 4096  # rounds whose contexts are drawn at a time
 TRIALS = 2_000  # rounds on which an estimate is tried afterwards

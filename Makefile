@@ -97,7 +97,7 @@ figures: setup ## Executes the notebooks on the results in data/, and renews the
 	cp build/notebooks/*.ipynb notebooks/
 	cp build/chapters/figures/* figures/
 	cp build/chapters/data/* data/
-	$(PY) -m heavybandit claims --write-readme README.md
+	$(PY) -m heavybandit claims --write-readme README.md --write-claims CLAIMS.md
 
 # Warnings are errors. The notebooks are shown as committed, not executed again.
 define build-book

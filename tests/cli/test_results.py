@@ -12,7 +12,7 @@ from heavybandit.cli import main
 from heavybandit.pipeline import store
 from heavybandit.pipeline import sweep as sweeping
 from heavybandit.replication.catalogue import EXPERIMENTS
-from heavybandit.replication.claims import HOLDS, NOT_REPRODUCED, settle
+from heavybandit.replication.claims import HOLDS, NOT_REPRODUCED, SEEN, settle
 
 Capsys = pytest.CaptureFixture[str]
 SWEEP = "sweep tiny --workers 1 --quiet"
@@ -176,11 +176,11 @@ def test_claims_that_cannot_be_read_are_told_in_one_sentence(tiny, claims, refus
 
 def test_claims_are_shown_with_verdict_and_place(tiny, typed):
     (tiny / "data").mkdir()
-    settle("prop-1", "a", {}, HOLDS, ".")
-    settle("thm-2", "a", {}, NOT_REPRODUCED, ".")
+    settle("prop-1", "a", {}, HOLDS, SEEN, ".")
+    settle("thm-2", "a", {}, NOT_REPRODUCED, SEEN, ".")
     assert [re.split(r" {2,}", row) for row in typed("claims").splitlines()] == [
-        ["prop-1", "holds", "Section 3.1, Proposition 1"],
-        ["thm-2", "not reproduced", "Section 3.2, Theorem 2"],
+        ["prop-1", "holds", SEEN, "Section 3.1, Proposition 1"],
+        ["thm-2", "not reproduced", SEEN, "Section 3.2, Theorem 2"],
     ]
 
 

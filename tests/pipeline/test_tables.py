@@ -319,7 +319,9 @@ def test_a_deleted_table_is_missed_even_if_nobody_names_it(data):
 
 
 def entry(verdict):
-    return claims.Claim("prop-1", "Section 3", "something", "01.ipynb", "tests", {}, verdict)
+    return claims.Claim(
+        "prop-1", "Section 3", "something", "01.ipynb", "tests", {}, claims.SEEN, verdict
+    )
 
 
 def test_ledgers_that_agree_are_no_difference_and_ledgers_that_differ_are(data, committed):

@@ -22,6 +22,7 @@ def claim(id="prop-1", verdict=claims.HOLDS, **evidence):
         "01_x.ipynb",
         "tests/replication/test_claims.py",
         evidence,
+        claims.SEEN,
         verdict,
     )
 
@@ -124,12 +125,12 @@ def test_the_ledger_keeps_the_papers_order_and_replaces_by_id(tmp_path):
         claims.record(entry, tmp_path)
     assert [entry.id for entry in claims.read(tmp_path)] == ["lemma-2", "thm-1"]
     assert claims.read(tmp_path)[0].verdict == claims.OPEN
-    keys = ["id", "where", "statement", "notebook", "test", "evidence", "verdict"]
+    keys = ["id", "where", "statement", "notebook", "test", "evidence", "support", "verdict"]
     assert [list(e) for e in json.loads((tmp_path / "claims.json").read_text())] == [keys, keys]
 
 
 def test_settling_enters_the_statement_with_its_place_and_returns_the_entry(tmp_path):
-    settled = claims.settle("lemma-2", "01_x.ipynb", {"n": 3}, claims.OPEN, tmp_path)
+    settled = claims.settle("lemma-2", "01_x.ipynb", {"n": 3}, claims.OPEN, claims.SEEN, tmp_path)
     assert settled == Claim(
         "lemma-2",
         "Section 5.1, Lemma 2",
@@ -137,17 +138,18 @@ def test_settling_enters_the_statement_with_its_place_and_returns_the_entry(tmp_
         "01_x.ipynb",
         "tests/replication/test_claims.py::test_a_probability_holds_fails_or_stays_open",
         {"n": 3},
+        claims.SEEN,
         claims.OPEN,
     )
     assert claims.read(tmp_path / "data") == [settled]
-    again = claims.settle("lemma-2", "02_x.ipynb", {"n": 4}, claims.HOLDS, tmp_path)
+    again = claims.settle("lemma-2", "02_x.ipynb", {"n": 4}, claims.HOLDS, claims.SEEN, tmp_path)
     assert claims.read(tmp_path / "data") == [again]
 
 
 def test_settled_statements_stand_in_the_order_in_which_they_are_listed(tmp_path):
     assert tuple(claims.STATEMENTS) == claims.IDS
     for id in reversed(claims.IDS):
-        claims.settle(id, "01_x.ipynb", {}, claims.HOLDS, tmp_path)
+        claims.settle(id, "01_x.ipynb", {}, claims.HOLDS, claims.SEEN, tmp_path)
     found = claims.read(tmp_path / "data")
     assert [entry.id for entry in found] == list(claims.STATEMENTS)
     listed = {id: (where, words) for id, (where, words, *_) in claims.STATEMENTS.items()}
@@ -158,7 +160,7 @@ def test_settled_statements_stand_in_the_order_in_which_they_are_listed(tmp_path
 @pytest.mark.parametrize(("id", "verdict"), [("lemma-9", claims.HOLDS), ("lemma-1", "true")])
 def test_what_cannot_be_settled_is_not_entered(id, verdict, tmp_path):
     with pytest.raises((KeyError, ValueError), match=r"lemma-9|verdict must be one of"):
-        claims.settle(id, "01_x.ipynb", {}, verdict, tmp_path)
+        claims.settle(id, "01_x.ipynb", {}, verdict, claims.SEEN, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
@@ -173,17 +175,26 @@ def test_claims_recorded_at_the_same_moment_are_all_kept(tmp_path):
     """Notebooks are executed side by side, and each adds to the same file."""
     ids = [f"lemma-{i}" for i in range(1, 4)]
     script = (
-        "import sys; from heavybandit.replication.claims import Claim, HOLDS, record\n"
+        "import sys; from heavybandit.replication.claims import Claim, HOLDS, SEEN, record\n"
         "for _ in range(20):\n"
-        "    record(Claim(sys.argv[1], '', '', '', '', {'n': _}, HOLDS), sys.argv[2])"
+        "    record(Claim(sys.argv[1], '', '', '', '', {'n': _}, SEEN, HOLDS), sys.argv[2])"
     )
     running = [subprocess.Popen([sys.executable, "-c", script, i, str(tmp_path)]) for i in ids]
     assert [process.wait() for process in running] == [0] * len(ids)
     assert [entry.id for entry in claims.read(tmp_path)] == ids
 
 
-def test_a_claim_in_words_is_its_id_and_its_verdict():
-    assert str(claim("lemma-1")) == "lemma-1: holds"
+def test_a_claim_in_words_is_its_id_its_verdict_and_its_support():
+    assert str(claim("lemma-1")) == "lemma-1: holds (seen in the runs reported)"
+    shown = claims.Claim(**{**vars(claim("lemma-1")), "statement": "at most 2^s"})._repr_markdown_()
+    assert "Section 3.** at most 2<sup>s</sup>: **holds** (seen in the runs reported)." in shown
+
+
+def test_a_support_is_one_of_four_and_a_proof_is_named():
+    with pytest.raises(ValueError, match="support must be one of"):
+        claims.settle("lemma-2", "01_x.ipynb", {}, claims.HOLDS, "obvious", "nowhere")
+    with pytest.raises(ValueError, match="lemma-2: evidence must name its proof"):
+        claims.settle("lemma-2", "01_x.ipynb", {}, claims.HOLDS, claims.PROVED, "nowhere")
 
 
 # The ledger that is committed.
@@ -203,7 +214,9 @@ def test_the_ledger_has_an_entry_for_every_statement_of_the_notebooks_there_are(
 def test_an_entry_names_a_notebook_that_records_it_and_a_test_that_exists(entry):
     notebook = (ROOT / "notebooks" / entry.notebook).read_text()
     assert f'\\"{entry.id}\\"' in notebook
-    assert f"{entry.id}: {entry.verdict}" in notebook  # as it was printed
+    assert f"{entry.id}: {entry.verdict} ({entry.support})" in notebook  # as it was shown
+    if entry.support == claims.PROVED:
+        assert f"**{entry.evidence['proof']}.**" in notebook
     file, _, name = entry.test.partition("::")
     assert f"def {name}(" in (ROOT / file).read_text()
     assert entry.evidence

@@ -17,20 +17,26 @@ LEDGER = claims.read(ROOT / "data")
 
 def claim(statement="x^{1/(1+ε)} of |y|"):
     test = "tests/replication/test_ledger.py::test_a_b"
-    return Claim("prop-1", "Section 3", statement, "01_x.ipynb", test, {}, claims.OPEN)
+    return Claim("prop-1", "Section 3", statement, "01_x.ipynb", test, {}, claims.SEEN, claims.OPEN)
 
 
-def test_the_readme_holds_the_table_that_the_ledger_gives():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert ledger.with_table(text, LEDGER) == text, f"renew it with: {ledger.RENEW}"
-    assert "## What came out" in text.partition(ledger.BEGIN)[0]
+@pytest.mark.parametrize(
+    ("file", "entries"), [("README.md", ledger.chosen(LEDGER)), ("CLAIMS.md", LEDGER)]
+)
+def test_readme_and_claims_hold_the_tables_that_the_ledger_gives(file, entries):
+    text = (ROOT / file).read_text(encoding="utf-8")
+    assert ledger.with_table(text, entries, file) == text, f"renew it with: {ledger.RENEW}"
+
+
+def test_every_entry_chosen_for_the_readme_is_in_the_ledger():
+    assert {entry.id for entry in ledger.chosen(LEDGER)} == set(ledger.CHOSEN)
 
 
 def test_the_table_has_a_line_for_every_entry_with_its_verdict():
     lines = ledger.table(LEDGER, ledger.Links()).splitlines()[2:]
     assert len(lines) == len(LEDGER) > 0
     for line, entry in zip(lines, LEDGER, strict=True):
-        assert f" | {entry.verdict} | " in line
+        assert f" | {entry.verdict} | {entry.support} | " in line
         assert f"**{entry.where}.**" in line
 
 
@@ -59,10 +65,10 @@ def test_a_name_is_resolved_to_its_module_and_to_what_it_stands_for():
 
 
 def test_powers_and_indices_are_set_and_code_is_left_alone():
-    assert ledger.superscripts("T^{1/(1+ε)}2^s and p_{a*}") == (
+    assert claims.superscripts("T^{1/(1+ε)}2^s and p_{a*}") == (
         "T<sup>1/(1+ε)</sup>2<sup>s</sup> and p<sub>a*</sub>"
     )
-    assert ledger.superscripts("`x^{2}` y^{2}") == "`x^{2}` y<sup>2</sup>"
+    assert claims.superscripts("`x^{2}` y^{2}") == "`x^{2}` y<sup>2</sup>"
 
 
 def test_a_bar_in_a_statement_does_not_begin_a_column():
@@ -75,12 +81,12 @@ def test_a_bar_in_a_statement_does_not_begin_a_column():
 def test_writing_renews_what_is_between_the_markers_and_nothing_else(tmp_path):
     readme = tmp_path / "README.md"
     readme.write_text(f"before\n{ledger.BEGIN}\nold\n{ledger.END}\nafter\n")
-    ledger.write_readme(readme, [claim()])
+    ledger.write(readme, [claim()])
     text = readme.read_text()
     assert text.startswith(f"before\n{ledger.BEGIN}\n\n| statement |")
     assert text.endswith(f"|\n\n{ledger.END}\nafter\n")
     assert "old" not in text
-    ledger.write_readme(readme, [claim()])
+    ledger.write(readme, [claim()])
     assert readme.read_text() == text
 
 
@@ -89,7 +95,7 @@ def test_a_file_without_its_two_markers_is_refused_and_kept(marks, tmp_path):
     readme, text = tmp_path / "README.md", marks.replace("B", ledger.BEGIN).replace("E", ledger.END)
     readme.write_text(text)
     with pytest.raises(ValueError, match=r"README.md must hold <!-- claims: begin -->"):
-        ledger.write_readme(readme, [claim()])
+        ledger.write(readme, [claim()])
     assert readme.read_text() == text
 
 
@@ -100,6 +106,8 @@ def test_the_command_prints_the_table_or_writes_it(tmp_path, capsys):
     readme = tmp_path / "README.md"
     readme.write_text(f"{ledger.BEGIN}\n{ledger.END}\n")
     assert main(["claims", "--write-readme", str(readme), *data]) == 0
+    assert ledger.table(ledger.chosen(LEDGER), ledger.Links()) in readme.read_text()
+    assert main(["claims", "--write-claims", str(readme), *data]) == 0
     assert ledger.table(LEDGER, ledger.Links()) in readme.read_text()
     assert main(["claims", "--write-readme", str(tmp_path / "none.md"), *data]) == 2
     assert "none.md" in capsys.readouterr().err

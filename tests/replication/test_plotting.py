@@ -30,6 +30,15 @@ def test_every_policy_looks_like_no_other():
     assert len({kind.look for kind in POLICIES.values()}) == len(POLICIES)
 
 
+def test_words_in_a_policys_colour_can_be_read_and_keep_its_hue():
+    assert plotting.contrast("#000000") == pytest.approx(21)
+    assert plotting.contrast("#767676") == pytest.approx(4.54, abs=0.005)  # the WCAG's example
+    for colour in {kind.look.colour for kind in POLICIES.values()} | set(plotting.PALETTE):
+        assert plotting.contrast(plotting.ink(colour)) >= 4.5
+    assert plotting.ink("#0072B2") == "#0072B2"
+    assert plotting.ink("#E69F00") == "#966700"
+
+
 def test_policies_in_one_figure_look_different_and_known_ones_as_usual():
     names = ["CRT:v=4", "CRT", "Mine", "Mine:clip=2", "SupBTC:v=4", "Uniform"]
     found = plotting.looks(names)

@@ -153,18 +153,17 @@ def do_notebooks(options: argparse.Namespace) -> int:
 def add_claims(command: argparse.ArgumentParser) -> None:
     """What `heavybandit claims` can be told."""
     command.add_argument("--data", default="data", help="where claims.json is (default data)")
-    how = command.add_mutually_exclusive_group()
-    how.add_argument("--markdown", action="store_true", help="print the table of README.md")
-    how.add_argument(
-        "--write-readme", type=Path, metavar="FILE", help="renew the table between FILE's markers"
-    )
+    command.add_argument("--markdown", action="store_true", help="print the table of CLAIMS.md")
+    for file, which in (("readme", "main entries"), ("claims", "entries")):
+        words = f"renew the table of all {which} between FILE's markers"
+        command.add_argument(f"--write-{file}", type=Path, metavar="FILE", help=words)
 
 
 def do_claims(options: argparse.Namespace) -> int:
     """Show the ledger, or write it into a README."""
     from ..pipeline.store import StoreError
     from ..replication import claims
-    from ..replication.ledger import Links, table, write_readme
+    from ..replication.ledger import Links, chosen, table, write
 
     path = Path(options.data) / "claims.json"
     try:
@@ -176,13 +175,17 @@ def do_claims(options: argparse.Namespace) -> int:
             f"there is no {path}; run this in the repository, or name its folder with --data"
         )
     if options.write_readme:
-        write_readme(options.write_readme, entries)
-    elif options.markdown:
+        write(options.write_readme, chosen(entries))
+    if options.write_claims:
+        write(options.write_claims, entries)
+    if options.markdown:
         print(table(entries, Links()), end="")
-    else:
-        widths = [max(len(getattr(c, name)) for c in entries) for name in ("id", "verdict")]
-        for c in entries:
-            print(f"{c.id:<{widths[0]}}  {c.verdict:<{widths[1]}}  {c.where}")
+    elif not (options.write_readme or options.write_claims):
+        shown = [(c.id, c.verdict, c.support, c.where) for c in entries]
+        widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+        for cells in shown:
+            padded = (f"{x:<{w}}" for x, w in zip(cells, widths, strict=True))
+            print("  ".join(padded).rstrip())
     return OK
 
 

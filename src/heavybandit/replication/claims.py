@@ -28,6 +28,14 @@ NOT_REPRODUCED = "not reproduced"
 OPEN = "cannot be settled"
 VERDICTS = (HOLDS, SILENT, OTHER_MECHANISM, REPAIRED, NOT_REPRODUCED, OPEN)
 
+PROVED = "proved"
+COMPUTED = "computed exactly"
+NOT_REFUTED = "not refuted by the runs reported"
+SEEN = "seen in the runs reported"
+SUPPORTS = (PROVED, COMPUTED, NOT_REFUTED, SEEN)
+"""What a verdict rests on, from the strongest to the weakest: a proof that the notebook gives; all
+cases computed, without sampling; runs that could have refuted it and did not; runs that show it."""
+
 _STATEMENTS = """\
 example-1 | Section 3.1, Example 1 | paper.lower_median
   Of two estimates each can be the better one for an arm
@@ -122,7 +130,7 @@ ROUNDING = 1e-9
 """By how much an inequality between computed numbers may be missed."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Claim:
     """One statement of the paper and what came of it."""
 
@@ -132,15 +140,27 @@ class Claim:
     notebook: str  # the file that settles it
     test: str  # the test of the rule or of the code it rests on
     evidence: dict[str, Any]  # the numbers that the rule looked at
+    support: str  # one of SUPPORTS
     verdict: str  # one of VERDICTS
 
-    def __str__(self) -> str:
-        return f"{self.id}: {self.verdict}"
+    def __repr__(self) -> str:
+        return f"{self.id}: {self.verdict} ({self.support})"
+
+    def _repr_markdown_(self) -> str:
+        """The entry as a chapter shows it."""
+        said = superscripts(self.statement)
+        return f"**Verdict · {self.where}.** {said}: **{self.verdict}** ({self.support})."
 
     def __post_init__(self) -> None:
         one_of("id", self.id, IDS)
         if self.verdict not in VERDICTS:
             raise ValueError(f"verdict must be one of {'; '.join(VERDICTS)}; got {self.verdict!r}")
+        one_of("support", self.support, SUPPORTS)
+        if self.support == PROVED and "proof" not in self.evidence:
+            raise ValueError(
+                f"{self.id}: evidence must name its proof, as the notebook's text does, since its "
+                f"support is {PROVED!r}"
+            )
 
 
 def always_at_most(worst_ratio: float) -> str:
@@ -236,13 +256,22 @@ def repaired(*, as_printed: bool, as_repaired: bool) -> str:
 
 
 def settle(
-    id: str, notebook: str, evidence: dict[str, Any], verdict: str, out: str | Path
+    id: str, notebook: str, evidence: dict[str, Any], verdict: str, support: str, out: str | Path
 ) -> Claim:
     """Enter what came of a statement into the ledger of a folder of chapters, and return it."""
     where, statement, _, test = STATEMENTS[one_of("id", id, IDS)]
-    claim = Claim(id, where, statement, notebook, f"tests/{test}", evidence, verdict)
+    claim = Claim(id, where, statement, notebook, f"tests/{test}", evidence, support, verdict)
     record(claim, Path(out) / "data")
     return claim
+
+
+def superscripts(text: str) -> str:
+    """x^{a} and x_{a} as HTML, which Markdown passes on; what stands in backticks stays."""
+    parts = text.split("`")
+    for i in range(0, len(parts), 2):
+        parts[i] = re.sub(r"\^(?:\{([^{}]*)\}|(\w))", r"<sup>\1\2</sup>", parts[i])
+        parts[i] = re.sub(r"_\{([^{}]*)\}", r"<sub>\1</sub>", parts[i])
+    return "`".join(parts)
 
 
 def read(folder: str | Path) -> list[Claim]:

@@ -1,11 +1,10 @@
-"""The ledger as a table to read: in README.md, and on the first page of the reading edition.
+"""The ledger as a table to read: in README.md, in CLAIMS.md and in the reading edition.
 
-Both show statement, verdict, notebook, function and test; only where the links lead differs.
+All show the same columns; only where the links lead differs, and README.md has a choice of entries.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -14,12 +13,17 @@ from types import ModuleType
 from typing import Any
 
 from ..pipeline.tables import write_if_new
-from .claims import STATEMENTS, Claim
+from .claims import STATEMENTS, Claim, superscripts
 
 PACKAGE = __name__.partition(".")[0]
 BEGIN, END = "<!-- claims: begin -->", "<!-- claims: end -->"
-HEADER = ("statement", "verdict", "notebook", "function", "test")
-RENEW = "heavybandit claims --write-readme README.md"
+HEADER = ("statement", "verdict", "support", "notebook", "function", "test")
+CHOSEN = (
+    *("prop-1", "prop-2", "thm-1", "thm-2", "thm-3", "abstract-matching"),
+    *("sec6-outperform-t", "sec6-supbmm-smallest"),
+)
+"""The entries that README.md shows; CLAIMS.md has all."""
+RENEW = "heavybandit claims --write-readme README.md --write-claims CLAIMS.md"
 
 
 class Links:
@@ -63,22 +67,13 @@ def sentence(test: str) -> str:
     return test.partition("::")[2].removeprefix("test_").replace("_", " ")
 
 
-def superscripts(text: str) -> str:
-    """x^{a} and x_{a} as HTML, which Markdown passes on; what stands in backticks stays."""
-    parts = text.split("`")
-    for i in range(0, len(parts), 2):
-        parts[i] = re.sub(r"\^(?:\{([^{}]*)\}|(\w))", r"<sup>\1\2</sup>", parts[i])
-        parts[i] = re.sub(r"_\{([^{}]*)\}", r"<sub>\1</sub>", parts[i])
-    return "`".join(parts)
-
-
 def table(entries: Sequence[Claim], links: Links) -> str:
-    """The entries as a Markdown table, one a line."""
+    """The entries as a Markdown table, one per line."""
     lines = [row(HEADER), row(["---"] * len(HEADER))]
     for entry in entries:
         said = f"**{entry.where}.** {superscripts(entry.statement)}"
         where = links.notebook(entry.notebook), links.function(STATEMENTS[entry.id][2])
-        lines.append(row([said, entry.verdict, *where, links.test(entry.test)]))
+        lines.append(row([said, entry.verdict, entry.support, *where, links.test(entry.test)]))
     return "\n".join(lines) + "\n"
 
 
@@ -87,7 +82,7 @@ def row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def with_table(text: str, entries: Sequence[Claim], file: str = "README.md") -> str:
+def with_table(text: str, entries: Sequence[Claim], file: str) -> str:
     """The text with the table between its two markers renewed."""
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(END) < text.index(BEGIN):
         raise ValueError(f"{file} must hold {BEGIN} and, after it, {END}, each once")
@@ -96,7 +91,12 @@ def with_table(text: str, entries: Sequence[Claim], file: str = "README.md") -> 
     return f"{before}{BEGIN}\n\n{table(entries, Links())}\n{END}{after}"
 
 
-def write_readme(path: Path, entries: Sequence[Claim]) -> None:
+def chosen(entries: Sequence[Claim]) -> list[Claim]:
+    """The entries of README.md."""
+    return [entry for entry in entries if entry.id in CHOSEN]
+
+
+def write(path: Path, entries: Sequence[Claim]) -> None:
     """Renew the table in a file, which is replaced as a whole or not at all."""
     text = path.read_text(encoding="utf-8")
     write_if_new(path, with_table(text, entries, path.name))

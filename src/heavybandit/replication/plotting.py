@@ -265,6 +265,23 @@ def key(axes: Axes, colours: dict[str, str]) -> None:
     axes.legend(handles=patches, ncols=len(patches), fontsize=9, frameon=False, **below)
 
 
+def contrast(colour: str) -> float:
+    """How well words of this colour stand out on white, from 1 to 21, as the WCAG counts it."""
+    parts = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(1.05 / (np.array([0.2126, 0.7152, 0.0722]) @ linear + 0.05))
+
+
+def ink(colour: str) -> str:
+    """The colour for words: as it is, or darkened until it can be read on white."""
+    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    for percent in range(100, 0, -5):
+        darker = "#" + "".join(f"{round(part * percent / 100):02X}" for part in parts)
+        if contrast(darker) >= 4.5:
+            break
+    return darker
+
+
 def dark(colour: str) -> bool:
     """Whether white words on this colour are the ones to read."""
     red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))

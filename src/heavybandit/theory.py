@@ -56,7 +56,8 @@ def growth(t: Number, eps: float) -> Number:
 @checked()
 def log_term(horizon: Number, n_arms: int, delta: float) -> Number:
     """The logarithm L of Propositions 1 and 2 and of Theorems 1 and 2: L = ln(2KT ln T / δ)."""
-    return np.log(2 * n_arms * horizon * np.log(horizon) / delta)
+    T = 1.0 * horizon  # 2KT of whole numbers may exceed 64 bits
+    return np.log(2 * n_arms * T * np.log(T) / delta)
 
 
 @checked()
@@ -93,7 +94,7 @@ def theorem1(horizon: Number, dim: int, n_arms: int, v: float, delta: float, eps
 
     120 (1 + (12v)^{1/(1+ε)}) ln T √(2dL) T^{1/(1+ε)} + 5 √(2TL)
     """
-    T, L = horizon, log_term(horizon, n_arms, delta)
+    T, L = 1.0 * horizon, log_term(horizon, n_arms, delta)
     factor = 120 * (1 + (12 * v) ** (1 / (1 + eps)))
     return factor * np.log(T) * np.sqrt(2 * dim * L) * T ** (1 / (1 + eps)) + 5 * np.sqrt(2 * T * L)
 
@@ -104,7 +105,7 @@ def theorem2(horizon: Number, dim: int, n_arms: int, v: float, delta: float, eps
 
     2√T + 40 ln T √(dT) + 40 (⅔L + √(2Lv) + v) ln T √d T^{1/(1+ε)}
     """
-    T, d, L = horizon, dim, log_term(horizon, n_arms, delta)
+    T, d, L = 1.0 * horizon, dim, log_term(horizon, n_arms, delta)
     return (
         2 * np.sqrt(T)
         + 40 * np.log(T) * np.sqrt(d * T)
@@ -337,7 +338,7 @@ def linucb_alpha(horizon: Number, n_arms: int, delta: float) -> Number:
 
     α = √(½ ln(2TK/δ))
     """
-    return np.sqrt(0.5 * np.log(2 * horizon * n_arms / delta))
+    return np.sqrt(0.5 * np.log(2.0 * horizon * n_arms / delta))
 
 
 # Later algorithms: HEAVY-OFUL's and Hvt-UCB's constants. Where each comes from, and what could not

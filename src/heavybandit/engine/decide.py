@@ -84,13 +84,14 @@ def set_bounds(state, s, n, truth):
 @compiled
 def add_widths(line, alive, n, truth, counts):
     """upper ← r̂ + w; counts the intervals, and those that miss a mean that is known."""
+    r_hat, width, upper = line[st.R_HAT], line[st.WIDTH], line[st.UPPER]
     for i in range(n):
-        line[st.UPPER, i] = line[st.R_HAT, i] + line[st.WIDTH, i]
+        upper[i] = r_hat[i] + width[i]
     if truth[0] != truth[0]:  # NaN
         return
     missed = 0
     for i in range(n):
-        missed += 1 if abs(line[st.R_HAT, i] - truth[alive[i]]) > line[st.WIDTH, i] else 0
+        missed += 1 if abs(r_hat[i] - truth[alive[i]]) > width[i] else 0
     counts[st.FRESH, st.INTERVALS] += n
     counts[st.FRESH, st.MISSED] += missed
 
@@ -175,17 +176,6 @@ def audit_survivors(state, s, n, truth, reach):
 
 
 @compiled
-def keep_wide_arms(state, n, limit):
-    """Keep the arms with w > limit; returns how many they are."""
-    wide = 0
-    for i in range(n):
-        if state.line[st.WIDTH, i] > limit:
-            keep_arm(state, i, wide)
-            wide += 1
-    return wide
-
-
-@compiled
 def keep_arms_near_the_best(state, n, gap):
     """Step 14: keep the arms whose upper bound is within gap of the largest; returns how many."""
     upper = state.line[st.UPPER]
@@ -202,7 +192,11 @@ def keep_arms_near_the_best(state, n, gap):
 def some_wide_arm(state, s, n, limit, luck, truth):
     """One of the arms with w > 2^{-s}, by the rule of reading R11 if it is not the first."""
     line, alive, explore = state.line, state.alive, state.clock[st.EXPLORE]
-    wide = keep_wide_arms(state, n, limit)
+    wide = 0
+    for i in range(n):
+        if line[st.WIDTH, i] > limit:
+            keep_arm(state, i, wide)
+            wide += 1
     if explore == RANDOM:
         return alive[int(luck * wide)]
     if explore == WIDEST:
@@ -228,20 +222,14 @@ def choose_by_bound(state, truth):
         return lowest_near_best(line[st.UPPER], n)
     theta = state.theta[s]
     if kind == st.MENU:
-        theta = state.vector[st.THETA_NOW]
         menu_estimate(state)
-    elif kind == st.TOFU and state.stage[0, st.N_SUSPECTS] > 0:
-        combine(theta, state.X_T, n, line[st.R_HAT])
-        if (
-            factor > 0.0
-            and clock[st.AUDIT] == 0
-            and suspects_cannot_matter(line, n, state.tofu.reach[0] / factor, truth)
-        ):
-            add_widths(line, state.alive, n, truth, state.counts)
-            return lowest_near_best(line[st.UPPER], n)
         theta = state.vector[st.THETA_NOW]
-        tofu_suspects(state)
     combine(theta, state.X_T, n, line[st.R_HAT])
+    if kind == st.TOFU and state.stage[0, st.N_SUSPECTS] > 0:
+        share = state.tofu.reach[0] / factor if factor > 0.0 else math.inf
+        if clock[st.AUDIT] == 1 or not suspects_cannot_matter(line, n, share, truth):
+            tofu_suspects(state)
+            combine(state.vector[st.THETA_NOW], state.X_T, n, line[st.R_HAT])
     if factor <= 0.0:
         return lowest_near_best(line[st.R_HAT], n)
     add_widths(line, state.alive, n, truth, state.counts)

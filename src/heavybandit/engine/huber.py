@@ -22,7 +22,7 @@ import math
 
 from . import state as st
 from ._compile import compiled
-from .linear import add_context, add_outer, cholesky, solve
+from .linear import add_context, add_outer, cholesky, copy, solve
 from .truncation import add_payoff
 
 LEAST_SCALE = 1e-300  # from 0 it could never rise again
@@ -104,10 +104,8 @@ def new_suspect(state, scaled, payoff, tau):
     """Keep a round (x/σ, r/σ, τ) by itself, on the side where it is at the last θ̂."""
     d, k = scaled.size, state.stage[0, st.N_SUSPECTS]
     newcomer = state.suspects[0, k]
-    for i in range(d):
-        newcomer[i] = scaled[i]
-    newcomer[d] = payoff
-    newcomer[d + 1] = tau
+    copy(scaled, newcomer)
+    newcomer[d], newcomer[d + 1] = payoff, tau
     newcomer[d + SIDE] = side_at(newcomer, state.theta[0])
     count_suspect_in(state, newcomer)
     state.stage[0, st.N_SUSPECTS] = k + 1
@@ -205,10 +203,9 @@ def take_sides(state):
     Anew, since taking a large term out of a sum leaves its rounding behind.
     """
     suspects, d = state.suspects[0], state.theta.shape[1]
+    copy(state.total[0], state.huber.c)
     for i in range(d):
-        state.huber.c[i] = state.total[0, i]
-        for j in range(d):
-            state.huber.M[i, j] = state.huber.gram[i, j]
+        copy(state.huber.gram[i], state.huber.M[i])
     state.huber.clipped[st.NOW] = state.huber.clipped[st.ALWAYS]
     for k in range(state.stage[0, st.N_SUSPECTS]):
         suspects[k, d + SIDE] = side_at(suspects[k], state.theta[0])
@@ -245,8 +242,7 @@ def slope(state, theta, best, share):
 def free_minimum(M, c, mu, theta, L):
     """θ ← (M + μI)⁻¹c; L becomes a Cholesky factor of M + μI."""
     cholesky(M, mu, L)
-    for i in range(theta.size):
-        theta[i] = c[i]
+    copy(c, theta)
     substitute(L, theta)
 
 
@@ -288,8 +284,7 @@ def minimum_in_ball(M, c, radius, theta, square):
             low = mu
         else:
             high = mu
-        for i in range(d):
-            helper[0, i] = theta[i]
+        copy(theta, helper[0])
         substitute(L, helper[0])
         falls = 0.0  # θᵀ(M + μI)⁻¹θ
         for i in range(d):

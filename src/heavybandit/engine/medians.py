@@ -7,7 +7,7 @@ import math
 from ..policy import TIE
 from . import state as st
 from ._compile import compiled
-from .linear import add_context, cholesky, combine, multiply, order_statistic, solve
+from .linear import add_context, cholesky, combine, copy, multiply, order_statistic, solve
 
 
 @compiled
@@ -21,8 +21,7 @@ def bmm_estimates(state, s, n):
     r = sheet.shape[1]
     b = state.b[s]
     for a in range(n):
-        for i in range(y.size):
-            y[i] = state.Y[i, a]
+        copy(state.Y[:, a], y)
         combine(y, b, r, sheet[0])
         state.line[st.R_HAT, a] = order_statistic(sheet[0], r, (r - 1) // 2)
 
@@ -65,8 +64,7 @@ def menu_estimate(state):
     """
     b, sheet, L = state.b[0], state.sheet, state.square[0]
     d, k = b.shape
-    medians = d + 1  # rows of the sheet: Lᵀb^j, the distances from one of them, the medians
-    apart = d
+    apart, medians = d, d + 1  # rows of the sheet after Lᵀb: distances from one, their medians
     cholesky(state.A_inv[0], 0.0, L)
     for i in range(d):
         for j in range(k):
@@ -95,7 +93,4 @@ def menu_estimate(state):
     chosen = 0
     while sheet[medians, chosen] > math.sqrt(best) + TIE:
         chosen += 1
-    chosen_b = state.vector[st.U]
-    for i in range(d):
-        chosen_b[i] = b[i, chosen]
-    solve(state.A_inv[0], chosen_b, state.vector[st.THETA_NOW])
+    solve(state.A_inv[0], b[:, chosen], state.vector[st.THETA_NOW])

@@ -128,11 +128,6 @@ class State(NamedTuple):
     payoffs: Floats  # (plays,)
 
 
-def columns_for(n_arms: int) -> int:
-    """The arms, filled up to a multiple of LANES."""
-    return LANES * math.ceil(n_arms / LANES)
-
-
 def new_state(
     *,
     kind: int,
@@ -157,6 +152,7 @@ def new_state(
 ) -> State:
     """A state that has seen nothing: A = ridge·I, empty index sets."""
     S, d, K = n_stages, dim, n_arms
+    filled_up = LANES * math.ceil(K / LANES)
     capacity = 2 * FIRST_SUSPECTS if truncates else 0
     pool = 2 if keeps_history else 0
     # A family's arrays have entries for its own policies only.
@@ -198,9 +194,9 @@ def new_state(
         ),
         vector=np.zeros((N_VECTOR, d)),
         square=np.zeros((3, d, d)),
-        X_T=np.zeros((d, columns_for(K))),
-        Y=np.zeros((d, columns_for(K))),
-        line=np.zeros((N_LINE, columns_for(K))),
+        X_T=np.zeros((d, filled_up)),
+        Y=np.zeros((d, filled_up)),
+        line=np.zeros((N_LINE, filled_up)),
         alive=np.zeros(K, dtype=np.int64),
         sheet=np.zeros((d + 2, max(columns, n_medians))),
         payoffs=np.zeros(plays),

@@ -48,6 +48,7 @@ from .linear import (
     add_context,
     add_outer,
     combine,
+    copy,
     eigen,
     eigen_again,
     multiply,
@@ -121,8 +122,7 @@ def raise_thresholds(state, s, n):
 def weighted_norm(state, s, a):
     """h = ‖β‖_{1+ε} of step 6 for arm a, from every context of stage s."""
     y, chunks = state.vector[st.U], state.btc.chunks
-    for i in range(y.size):
-        y[i] = state.Y[i, a]
+    copy(state.Y[:, a], y)
     power = 1.0 + state.num[st.EPS]
     left = state.stage[s, st.SIZE]
     chunk = state.stage[s, st.CHUNK_FIRST]
@@ -149,9 +149,12 @@ def btc_learn(state, s, x, payoff):
     if state.num[st.EPS] < 1.0:
         keep_context(state, s, x)
     state.stage[s, st.SIZE] += 1
-    if state.num[st.EPS] == 1.0 and payoff * payoff * state.btc.leverage[s] <= SPARE:
-        add_payoff(state.total[s], x, payoff)  # as small as this it is cleared whatever its context
-    elif cleared(newcomers_leverage(state, s, x), payoff):
+    reach = state.btc.leverage[s]  # for ε = 1 of any context: most payoffs are cleared by that
+    if state.num[st.EPS] < 1.0 or not cleared(reach, payoff):
+        reach = leverage_bound(state.btc.whiten[s], x)
+    if state.num[st.EPS] < 1.0:
+        state.btc.leverage[s] = max(state.btc.leverage[s], min(reach, 1.0))
+    if cleared(reach, payoff):
         add_payoff(state.total[s], x, payoff)
     else:
         suspect(state.suspects, state.stage, s, x, payoff)
@@ -164,15 +167,6 @@ def btc_learn(state, s, x, payoff):
         count_suspects(state.stage, state.counts)
     state.stage[s, st.STALE] = 1
     mark_room(state, s)
-
-
-@inlined
-def newcomers_leverage(state, s, x):
-    """‖Wx‖² of a context that joins the stage; for ε < 1 the largest of them is kept."""
-    reach = leverage_bound(state.btc.whiten[s], x)
-    if state.num[st.EPS] < 1.0:
-        state.btc.leverage[s] = max(state.btc.leverage[s], min(reach, 1.0))
-    return reach
 
 
 @compiled
@@ -204,17 +198,9 @@ def add_payoff(total, x, payoff):
 def suspect(suspects, stage, s, x, payoff):
     """Keep the payoff by itself."""
     m = stage[s, st.N_SUSPECTS]
-    for i in range(x.size):
-        suspects[s, m, i] = x[i]
+    copy(x, suspects[s, m])
     suspects[s, m, x.size] = payoff
     stage[s, st.N_SUSPECTS] = m + 1
-
-
-@compiled
-def keep_suspect(suspects, s, k, place):
-    """Move suspect k to an earlier place."""
-    for i in range(suspects.shape[2]):
-        suspects[s, place, i] = suspects[s, k, i]
 
 
 @compiled
@@ -225,8 +211,7 @@ def look_again(state, s):
     trace = 0.0
     for i in range(d):
         trace += state.btc.gram[s, i, i]
-        for j in range(d):
-            M[i, j] = state.btc.gram[s, i, j]
+        copy(state.btc.gram[s, i], M[i])
     eigen(M, Q)
     rounding = 4e-16 * d * trace
     heaviest = 0.0
@@ -243,7 +228,7 @@ def look_again(state, s):
         if cleared(leverage_bound(W, x), payoff):
             add_payoff(state.total[s], x, payoff)
         else:
-            keep_suspect(suspects, s, k, kept)
+            copy(suspects[s, k], suspects[s, kept])
             kept += 1
     state.stage[s, st.N_SUSPECTS] = kept
     if state.num[st.EPS] < 1.0:
@@ -282,9 +267,8 @@ def count_suspects(stage, counts):
 def mark_room(state, s):
     """Say whether the stage has no room for a suspect, or the pool no chunk to spare."""
     no_chunk = 0 < state.btc.chunks.shape[0] <= state.clock[st.N_CHUNKS]
-    state.clock[st.FULL] = (
-        1 if no_chunk or state.stage[s, st.N_SUSPECTS] >= state.suspects.shape[1] else 0
-    )
+    full = no_chunk or state.stage[s, st.N_SUSPECTS] >= state.suspects.shape[1]
+    state.clock[st.FULL] = 1 if full else 0
 
 
 @compiled
@@ -300,8 +284,7 @@ def keep_context(state, s, x):
         else:
             state.btc.chunk_next[stage[s, st.CHUNK_LAST]] = chunk
         stage[s, st.CHUNK_LAST] = chunk
-    for i in range(x.size):
-        state.btc.chunks[stage[s, st.CHUNK_LAST], row, i] = x[i]
+    copy(x, state.btc.chunks[stage[s, st.CHUNK_LAST], row])
 
 
 @compiled
@@ -328,7 +311,7 @@ def tofu_learn(state, s, x, payoff):
         if size <= limit:
             add_payoff(state.total[s], x_k, payoff_k)
         else:
-            keep_suspect(suspects, s, k, kept)
+            copy(suspects[s, k], suspects[s, kept])
             kept += 1
             reach += min(size, most)
     state.stage[s, st.N_SUSPECTS] = kept
@@ -347,18 +330,19 @@ def suspects_cannot_matter(line, n, share, truth):
     if share > 1e6:  # so large that a shift could be lost in rounding: look closely
         return False
     share = share * (1.0 + TIE)
+    r_hat, width = line[st.R_HAT], line[st.WIDTH]
     best = 0
     for a in range(1, n):
-        if line[st.R_HAT, a] + line[st.WIDTH, a] > line[st.R_HAT, best] + line[st.WIDTH, best]:
+        if r_hat[a] + width[a] > r_hat[best] + width[best]:
             best = a
-    sure = line[st.R_HAT, best] + line[st.WIDTH, best] * (1.0 - share) - 4.0 * TIE
+    sure = r_hat[best] + width[best] * (1.0 - share) - 4.0 * TIE
     settled = True
     for a in range(n):
-        shift = share * line[st.WIDTH, a] + TIE
-        if a != best and line[st.R_HAT, a] + line[st.WIDTH, a] + shift >= sure:
+        shift = share * width[a] + TIE
+        if a != best and r_hat[a] + width[a] + shift >= sure:
             settled = False
-        error = abs(line[st.R_HAT, a] - truth[a])
-        if abs(error - line[st.WIDTH, a]) <= shift:  # false where nobody knows the truth, NaN
+        error = abs(r_hat[a] - truth[a])
+        if abs(error - width[a]) <= shift:  # false where nobody knows the truth, NaN
             settled = False
     return settled
 
@@ -375,14 +359,11 @@ def tofu_suspects(state):
     d = M.shape[0]
     if state.counts[st.TOTAL, st.ROOTS] % ROTATIONS == 0:
         for i in range(d):
-            for j in range(d):
-                M[i, j] = state.A_inv[0, i, j]
+            copy(state.A_inv[0, i], M[i])
         eigen(M, Q)
     else:
         eigen_again(state.A_inv[0], Q, M, state.square[1])
-    for i in range(d):
-        for j in range(d):
-            root[i, j] = 0.0
+    root[:] = 0.0
     for k in range(d):
         weight = math.sqrt(max(M[k, k], 0.0))
         for i in range(d):
@@ -390,8 +371,7 @@ def tofu_suspects(state):
                 root[i, j] += (Q[i, k] * Q[j, k]) * weight
     limit = tofu_threshold(state.num, state.clock[st.ROUND]) * (1.0 + TIE)
     u, z = state.vector[st.U], state.vector[st.Z_SUM]
-    for i in range(d):
-        z[i] = 0.0
+    z[:] = 0.0
     for k in range(state.stage[0, st.N_SUSPECTS]):
         solve(root, suspects[0, k, :d], u)
         for i in range(d):

@@ -272,8 +272,3 @@ class PlainSettings(HeavyTailedPolicy):
     """
 
     constants: str = setting(checks.one_of, CONSTANTS, default="theory")
-
-
-def describe(policy: Any) -> str:
-    """The policy's name as it stands in tables and messages."""
-    return type(policy).__name__

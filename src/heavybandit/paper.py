@@ -35,7 +35,8 @@ What the paper leaves open is read as follows:
          7/√196 is 2^{-1}.
 
 The constants of MENU and TOFU are those of Shao et al. 2018 (NeurIPS). Those of MoM and CRT were
-taken from a public implementation descended from the authors' own (the code of arXiv 2110.13876);
+taken from a public implementation descended from the authors' own (the code of arXiv 2110.13876,
+whose algorithm files say that they come from arXiv 2004.13465 with permission and were modified);
 we had no access to the text of Medina & Yang 2016, and CRT's √(2v² ln t) could not be confirmed.
 `constants="circulated"` takes its plays per round and its shrunken widths (not its every index),
 with v the central moment throughout; it is a reading of its own, never "the paper's".
@@ -295,9 +296,8 @@ class MoM(_Baseline):
 
     def _beta(self, A: Floats) -> float:
         m, r, eps, t = self.rounds, self.plays, self.eps, self.round
-        deviation = (12 * self.v) ** (1 / (1 + eps)) * (8 * math.log(2 * m / self.delta) / r) ** (
-            eps / (1 + eps)
-        )
+        log_part = (8 * math.log(2 * m / self.delta) / r) ** (eps / (1 + eps))
+        deviation = (12 * self.v) ** (1 / (1 + eps)) * log_part
         return deviation * (math.sqrt(2 * (math.log(m) + _log_root_det(A))) + math.sqrt(t)) + 1
 
 

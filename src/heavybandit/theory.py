@@ -10,12 +10,9 @@ and formulas in the paper's symbols:
 `t` and `horizon` may be NumPy arrays where their type says Number. `checked` refuses arguments that
 are not what their names ask for.
 
-Provenance of the baselines. MENU's and TOFU's constants are those of Shao et al. 2018 (NeurIPS).
-MoM's and CRT's were taken from a public implementation descended from the authors' own (the code
-of arXiv 2110.13876, whose algorithm files say that they come from arXiv 2004.13465 with permission
-and were modified); we had no access to the text of Medina & Yang 2016, and CRT's √(2v² ln t)
-term could not be confirmed. LinUCB's α is from memory of Chu et al. 2011; the present paper only
-states its order, O(√ln(TK)).
+Where the baselines' constants come from, and what could not be confirmed, stands at the head of
+`paper`. LinUCB's α is from memory of Chu et al. 2011; the present paper only states its order,
+O(√ln(TK)).
 """
 
 import math
@@ -237,7 +234,7 @@ def lemma8(unif_mean: float, bound: float, unif_count: float, gamma: float, eps:
     return unif_mean + bound / 2 * math.sqrt(math.log(2) * unif_count * p / (1 - 2 * p))
 
 
-# The baselines of Section 6 (provenance: the module's docstring); log_det is ln det A
+# The baselines of Section 6; log_det is ln det A
 
 
 @checked()

@@ -77,7 +77,8 @@ class Compiled(Policy):
         X (n, K, d), means (n, K), best (n,), draws (n·plays,); see `drive.play_block`.
         """
         n = len(X)
-        luck = self._rng.random(n) if self._luck is None else self._with_pending_luck(n)
+        pending = [] if self._luck is None else [self._luck]
+        luck = np.append(pending, self._rng.random(n - len(pending)))
         self._luck, self._offered, self._selected = None, None, -1
         done = 0
         while done < n:
@@ -97,9 +98,6 @@ class Compiled(Policy):
                     )
                 self._make_room()
         self._make_room()
-
-    def _with_pending_luck(self, n: int) -> Floats:
-        return np.concatenate([[self._luck], self._rng.random(n - 1)])
 
     def audit(self) -> None:
         """From now on form every interval of every stage visited, so that all are counted."""

@@ -272,3 +272,7 @@ class PlainSettings(HeavyTailedPolicy):
     """
 
     constants: str = setting(checks.one_of, CONSTANTS, default="theory")
+
+    @property
+    def _circulated(self) -> bool:
+        return self.constants == "circulated"

@@ -29,13 +29,12 @@ class _Huber(_HeavyTailed, HuberSettings):
 
 class HeavyOFUL(PlainSettings, _Huber, twin=later.HeavyOFUL):
     def _prepare(self) -> None:
-        circulated = self.constants == "circulated"
-        ridge = self.dim / 100 if circulated else float(self.dim)
-        radius = math.sqrt(1.1) if circulated else 1.0
+        ridge = self.dim / 100 if self._circulated else float(self.dim)
+        radius = math.sqrt(1.1) if self._circulated else 1.0
         T, delta, eps = self.horizon, self.delta, self.eps
         kappa = theory.huber_kappa(T, self.dim, ridge)
         beta_0, beta_1 = (theory.heavy_oful_beta(t, T, kappa, ridge, delta, eps) for t in (0, 1))
-        constant, divisor = 3 * math.sqrt(ridge), 10_000.0 if circulated else 1.0
+        constant, divisor = 3 * math.sqrt(ridge), 10_000.0 if self._circulated else 1.0
         gain, offset = (beta_1 - constant) / divisor, constant / divisor
         own = (*theory.heavy_oful_floor(T, kappa, delta, eps), radius)
         self._start_regression(

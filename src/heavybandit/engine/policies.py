@@ -182,11 +182,7 @@ class SupBTC(_Master, twin=paper.SupBTC):
 
 
 class _Plain(_HeavyTailed, PlainSettings):
-    """No stages: the largest upper bound over the whole history."""
-
-    @property
-    def _circulated(self) -> bool:
-        return self.constants == "circulated"
+    """What the policies without stages have in common here."""
 
     def _scale(self, divisor: float) -> float:
         """What multiplies the half-widths, which the circulated code divides by `divisor`."""

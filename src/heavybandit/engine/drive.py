@@ -8,7 +8,7 @@ from ..policy import TIE
 from . import state as st
 from ._compile import compiled, inlined
 from .decide import choose, width_factor
-from .huber import later_learn
+from .huber import clipped_ucb_learn, heavy_oful_learn, hvt_ucb_learn
 from .linear import add_context, solve
 from .medians import columns_learn, mom_payoff
 from .truncation import add_payoff, btc_learn, tofu_learn
@@ -27,9 +27,13 @@ def learn(state, x, payoffs):
         btc_learn(state, grows, x, payoffs[0])
     elif kind == st.TOFU:
         tofu_learn(state, grows, x, payoffs[0])
-    elif kind in st.LATER:
+    elif kind == st.HEAVY_OFUL:
+        heavy_oful_learn(state, x, payoffs[0])
+    elif kind == st.HVT_UCB:
         beta = width_factor(state.num, kind, float(state.clock[st.ROUND]))
-        later_learn(state, x, payoffs[0], beta)
+        hvt_ucb_learn(state, x, payoffs[0], beta)
+    elif kind == st.CLIPPED_UCB:
+        clipped_ucb_learn(state, x, payoffs[0])
     else:
         ridge_learn(state, x, payoffs)
     state.clock[st.ROUND] += 1
@@ -38,7 +42,7 @@ def learn(state, x, payoffs):
 
 @inlined
 def ridge_learn(state, x, payoffs):
-    """Put the round into A, b and θ̂ = A⁻¹b, for the policies that keep one payoff a round."""
+    """Put the round into A, b and θ̂ = A⁻¹b, for the policies that keep one payoff per round."""
     kind = state.clock[st.KIND]
     payoff = payoffs[0]
     if kind == st.GREEDY:
@@ -54,7 +58,6 @@ def ridge_learn(state, x, payoffs):
             payoff = 0.0
             state.counts[st.TOTAL, st.TRUNCATED] += 1
     state.num[st.LOG_DET] += add_context(state.A_inv[0], x, state.vector[st.SOLVED])
-    state.stage[0, st.SIZE] += 1
     add_payoff(state.total[0], x, payoff)
     solve(state.A_inv[0], state.total[0], state.theta[0])
 

@@ -13,7 +13,7 @@ quadratic that belongs to its pattern. A minimum of such a quadratic over the ba
 pattern is the minimum sought, since there both have the same gradient and both are convex. If it
 has another, it still shows where the loss falls: Newton's method, halving its step until it does.
 
-**Hvt-UCB** and ClippedUCB take one clipped step a round and keep nothing.
+**Hvt-UCB** and ClippedUCB take one clipped step per round and keep nothing.
 """
 
 from __future__ import annotations
@@ -30,19 +30,6 @@ LEAST_SCALE = 1e-300  # from 0 it could never rise again
 SPARE = 1e-9  # which side of a threshold a round is on is settled with this much to spare
 MOST_PASSES = 100  # through the suspects in a fit
 SIDE = 2  # where a suspect keeps its side, counted from d; before it, r/σ and τ
-
-
-@compiled
-def later_learn(state, x, payoff, beta):
-    """Close a round of one of the later policies; beta is what multiplied ‖x‖ in it."""
-    kind = state.clock[st.KIND]
-    state.stage[0, st.SIZE] += 1
-    if kind == st.HEAVY_OFUL:
-        heavy_oful_learn(state, x, payoff)
-    elif kind == st.CLIPPED_UCB:
-        clipped_ucb_learn(state, x, payoff)
-    else:
-        hvt_ucb_learn(state, x, payoff, beta)
 
 
 @compiled
@@ -115,18 +102,11 @@ def new_suspect(state, scaled, payoff, tau):
 
 
 @compiled
-def residual(suspect, theta):
-    """z = (r − xᵀθ)/σ."""
-    z = suspect[theta.size]
+def side_at(suspect, theta):
+    """1 or −1 if a suspect's z = (r − xᵀθ)/σ is clipped from above or from below, else 0."""
+    z, tau = suspect[theta.size], suspect[theta.size + 1]
     for i in range(theta.size):
         z -= suspect[i] * theta[i]
-    return z
-
-
-@compiled
-def side_at(suspect, theta):
-    """1 or −1 if a suspect is clipped at θ from above or from below, else 0."""
-    z, tau = residual(suspect, theta), suspect[theta.size + 1]
     if z > tau:
         return 1.0
     return -1.0 if z < -tau else 0.0
@@ -299,7 +279,7 @@ def minimum_in_ball(M, c, radius, theta, square):
 
 @compiled
 def hvt_ucb_learn(state, x, payoff, beta):
-    """Weigh the round, put it into V and move θ̂ by one clipped step."""
+    """Weigh the round, put it into V and move θ̂ by one clipped step; beta is β_{t−1}, scaled."""
     num, theta, scaled = state.num, state.theta[0], state.vector[st.U]
     d, t = x.size, float(state.clock[st.ROUND])
     n = math.sqrt(solve(state.A_inv[0], x, state.vector[st.SOLVED]))

@@ -68,7 +68,7 @@ def add_outer(G, lost, x):
 
 @compiled
 def transpose(X, X_T, start, stop):
-    """X_T ← Xᵀ for the arms from start up to stop: a column an arm, so that loops run over arms."""
+    """X_T ← Xᵀ for the arms from start up to stop: loops then run over arms, a column each."""
     for i in range(X.shape[1]):
         for a in range(start, stop):
             X_T[i, a] = X[a, i]

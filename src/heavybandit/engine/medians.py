@@ -32,7 +32,6 @@ def columns_learn(state, s, x, payoffs):
     log_growth = add_context(state.A_inv[s], x, state.vector[st.SOLVED])
     if state.clock[st.AUDIT] == 1:
         state.sum_c[s] += math.sqrt(math.expm1(log_growth))
-    state.stage[s, st.SIZE] += 1
     for i in range(x.size):
         x_i = x[i]
         for j in range(payoffs.size):

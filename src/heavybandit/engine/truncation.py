@@ -1,7 +1,7 @@
 """Truncation as the paper prints it, without going through the history again.
 
 **BTC** (Algorithm 2) sums β_τ r_τ over the stage's history, β_τ = yᵀx_τ with y = A⁻¹x, and drops
-the terms with |β_τ r_τ| > h = ‖β‖_{1+ε}. Read literally that is O(n·d) an arm and a round. Only a
+the terms with |β_τ r_τ| > h = ‖β‖_{1+ε}. Read literally that is O(n·d) per arm and round. Only a
 few payoffs can ever be dropped, and only those are kept one by one (the *suspects*); the others are
 summed in b = Σ r_τ x_τ, whose part of the estimate is yᵀb whatever the arm.
 
@@ -298,8 +298,7 @@ def tofu_learn(state, s, x, payoff):
     """Put the round into A and b, and keep the payoffs that might be truncated in the next one."""
     suspects, scratch = state.suspects, state.vector[st.SOLVED]
     d = x.size
-    state.num[st.LOG_DET] += add_context(state.A_inv[s], x, scratch)
-    state.stage[s, st.SIZE] += 1
+    add_context(state.A_inv[s], x, scratch)
     suspect(state.suspects, state.stage, s, x, payoff)
     b = tofu_threshold(state.num, state.clock[st.ROUND] + 1)
     limit, most = b * SPARE, math.sqrt(float(d)) * b * (1.0 + 2.0 * TIE)

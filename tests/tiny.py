@@ -48,6 +48,24 @@ AUDITED = Experiment(
     curve_seeds=2,
     audit=True,
 )
+LARGER = Experiment(  # 64 runs, enough for workers to share and to be killed at
+    name="tiny",
+    what="for tests",
+    worlds=(
+        recipe("section6", noise="student-t"),
+        recipe("symmetric", noise=recipe("SymmetricPareto", shape=1.6)),
+    ),
+    policies=(
+        recipe("SupBTC", v=4.0, width_scale=0.05),
+        recipe("SupBMM", v=3.0, explore="random"),
+        recipe("TOFU", v="exact", eps=0.5),
+        recipe("Uniform"),
+    ),
+    horizons=(600, 1500),
+    seeds=4,
+    checkpoints=10,
+    curve_seeds=2,
+)
 CASES = (
     Case(recipe("section6", rounds=5), recipe("StudentT", df=3.0), 1.0, 6, 0.9),
     Case(recipe("same", rounds=50), recipe("SymmetricPareto", shape=1.6), 0.5, 51, 0.9, 3),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,6 @@ from heavybandit.pipeline.recipes import recipe
 from heavybandit.pipeline.spec import Experiment
 from heavybandit.replication.catalogue import EXPERIMENTS
 
-Capsys = pytest.CaptureFixture[str]
-Typed = Callable[..., str]
 TEMPLATES = Path(str(templates.__file__)).parent
 TINY = Experiment(  # 4 runs of 300 plays
     name="tiny",

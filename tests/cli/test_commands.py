@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -178,8 +177,6 @@ def test_a_reader_who_leaves_early_gets_no_traceback():
 
 
 def test_the_console_script_is_the_command_line(tmp_path):
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    assert project["scripts"] == {"heavybandit": "heavybandit.cli:main"}
     script = Path(sys.executable).parent / "heavybandit"
     assert script.exists(), "the package was installed before it had a command: make setup"
     done = subprocess.run(

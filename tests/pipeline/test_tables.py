@@ -24,6 +24,7 @@ from heavybandit.pipeline.sweep import sweep
 from heavybandit.pipeline.tables import check_files, consolidate, differences, read, read_curves
 from heavybandit.pipeline.verify import verify
 from heavybandit.replication import claims
+from stored import claim
 from tiny import AUDITED, TINY
 
 FILES = ("tiny.runs.csv", "tiny.curves.csv", "tiny.json")
@@ -160,30 +161,21 @@ def test_curves_are_there_for_the_first_seeds_only_and_complete(tiny_store, data
 # Reading.
 
 
-def test_row_i_belongs_to_run_i_and_has_its_settings_as_columns(data):
-    table = read("tiny", data)
+def test_row_i_is_what_run_i_computed_with_its_settings_as_columns(tiny_store, data):
+    table, curves = read("tiny", data), read_curves("tiny", data)
     assert list(table.index) == list(range(12))
     for i, spec in enumerate(TINY.runs()):
-        row = table.iloc[i]
-        assert {name: row[name] for name in spec.settings()} == spec.settings()
-    assert table["policy_width_scale"].isna().sum() == 4  # uniform play has none
-    assert table["world_noise"].iloc[-1] == TINY.worlds[1].params[-1][1]
-
-
-def test_what_is_read_is_what_was_computed(tiny_store, data):
-    table, curves = read("tiny", data), read_curves("tiny", data)
-    for i, spec in enumerate(TINY.runs()):
-        result = tiny_store.load(spec)
+        row, result = table.iloc[i], tiny_store.load(spec)
         seen = result["diagnostics"]
-        assert table["regret"][i] == float(f"{result['regret']:.9g}")
-        assert table["truncated"][i] == seen["truncated"]
-        explored = table["explored"][i]
+        assert {name: row[name] for name in spec.settings()} == spec.settings()
+        assert row["regret"] == float(f"{result['regret']:.9g}")
+        assert row["truncated"] == seen["truncated"]
+        explored = row["explored"]
         assert list(explored if isinstance(explored, tuple) else (explored,)) == seen["explored"]
         mine = curves[curves["run"] == i]
-        if spec.seed == 5:
-            assert mine["plays"].tolist() == result["plays"]
-        else:
-            assert mine.empty
+        assert mine["plays"].tolist() == (result["plays"] if spec.seed == 5 else [])
+    assert table["policy_width_scale"].isna().sum() == 4  # uniform play has none
+    assert table["world_noise"].iloc[-1] == TINY.worlds[1].params[-1][1]
 
 
 def test_a_table_is_parsed_once_until_it_changes(data):
@@ -301,16 +293,12 @@ def test_runs_computed_with_different_versions_are_not_mixed(tmp_path, monkeypat
 # Ledgers of two folders.
 
 
-def entry(verdict):
-    return claims.Claim("prop-1", "Section 3", "something", "01.ipynb", "tests", {}, verdict)
-
-
 def test_ledgers_that_agree_are_no_difference_and_ledgers_that_differ_are(data, committed):
     """One on one side only is no difference either."""
     for folder in (data, committed):
-        claims.record(entry(claims.HOLDS), folder)
+        claims.record(claim(verdict=claims.HOLDS), folder)
         assert differences(data, committed) == differences(committed, data) == []
-    claims.record(entry(claims.OPEN), data)
+    claims.record(claim(verdict=claims.OPEN), data)
     assert differences(data, committed) == ["claims.json differs"]
     assert differences(committed, data) == ["claims.json differs"]
     change_a_digit(committed, "tiny.runs.csv", 1, "regret")

@@ -1,5 +1,6 @@
 """Experiments as data: what names a run, what does not, and the numbers that runs come out with."""
 
+import copy
 import dataclasses
 import hashlib
 import json
@@ -66,13 +67,6 @@ def test_the_order_of_a_recipes_parameters_does_not_matter(name, params, luck):
     assert one == other
     assert len({one, other}) == 1
     assert json.dumps(one.as_json()) == json.dumps(other.as_json())
-
-
-@given(recipes)
-def test_a_recipe_comes_back_from_json_as_it_was(one):
-    back = Recipe.from_json(json.loads(json.dumps(one.as_json())))
-    assert back == one
-    assert repr(back) == repr(one)  # 4.0 does not become 4, which is equal to it
 
 
 def test_an_experiment_is_hashable_and_equal_to_its_copy():
@@ -148,11 +142,7 @@ def test_runs_that_go_together_have_the_same_group():
 
 @given(specs)
 def test_equal_runs_have_equal_keys(spec):
-    again = RunSpec(
-        Recipe.from_json(spec.world.as_json()),
-        Recipe.from_json(spec.policy.as_json()),
-        *dataclasses.astuple(spec)[2:],
-    )
+    again = copy.deepcopy(spec)
     assert again == spec
     assert again.key == spec.key
 
@@ -411,7 +401,7 @@ def test_known_runs_come_out_as_recorded_for_this_engine_version(world, policy, 
 def test_only_policies_with_stages_are_audited():
     worlds, policies = (recipe("section6"),), (recipe("SupBTC", v=4.0), recipe("Uniform"))
     with pytest.raises(ValueError, match="policies with stages"):
-        Experiment("x", "", worlds, policies, (300,), 1, audit=True)
+        Experiment("x", "", worlds, policies, (300,), seeds=1, audit=True)
 
 
 def test_experiments_together_have_all_their_runs_the_longest_groups_first():

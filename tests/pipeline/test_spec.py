@@ -67,13 +67,6 @@ def test_the_order_of_a_recipes_parameters_does_not_matter(name, params, luck):
     assert json.dumps(one.as_json()) == json.dumps(other.as_json())
 
 
-@given(recipes)
-def test_a_recipe_comes_back_from_json_as_it_was(one):
-    back = Recipe.from_json(json.loads(json.dumps(one.as_json())))
-    assert back == one
-    assert repr(back) == repr(one)  # 4.0 does not become 4, which is equal to it
-
-
 @pytest.mark.parametrize(("audit", "said"), [(False, ""), (True, '"audit":true,')])
 def test_a_runs_key_is_the_checksum_of_its_description(audit, said):
     noise = recipe("Gaussian", scale=0.5)
@@ -355,7 +348,7 @@ def test_known_runs_come_out_as_recorded_for_this_engine_version(world, policy, 
 def test_only_policies_with_stages_are_audited():
     worlds, policies = (recipe("section6"),), (recipe("SupBTC", v=4.0), recipe("Uniform"))
     with pytest.raises(ValueError, match="policies with stages"):
-        Experiment("x", "", worlds, policies, (300,), 1, audit=True)
+        Experiment("x", "", worlds, policies, (300,), seeds=1, audit=True)
 
 
 def test_experiments_together_have_all_their_runs_the_longest_groups_first():

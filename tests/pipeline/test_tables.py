@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import heavybandit as hb
 from forging import change_a_digit, change_lines, contents, seal_again, texts
-from heavybandit.pipeline.recipes import Recipe
+from heavybandit.pipeline.recipes import recipe
 from heavybandit.pipeline.spec import ENGINE_VERSION, EXPERIMENTS, Experiment, number
 from heavybandit.pipeline.store import Store, StoreError
 from heavybandit.pipeline.sweep import sweep
@@ -211,13 +211,21 @@ def test_the_sidecar_has_versions_and_checksums_that_match(data):
     }
 
 
+def from_json(written):
+    """The recipe behind `Recipe.as_json`."""
+    params = written["params"].items()
+    return recipe(
+        written["name"], **{k: from_json(v) if isinstance(v, dict) else v for k, v in params}
+    )
+
+
 def test_the_sidecar_describes_the_experiment_so_that_it_can_be_rebuilt(data):
     asked = json.loads((data / "tiny.json").read_text())["experiment"]
     rebuilt = Experiment(
         name=asked["name"],
         what=TINY.what,
-        worlds=tuple(Recipe.from_json(w) for w in asked["worlds"]),
-        policies=tuple(Recipe.from_json(p) for p in asked["policies"]),
+        worlds=tuple(from_json(w) for w in asked["worlds"]),
+        policies=tuple(from_json(p) for p in asked["policies"]),
         horizons=tuple(asked["horizons"]),
         **{k: asked[k] for k in ("seeds", "first_seed", "checkpoints", "curve_seeds")},
     )

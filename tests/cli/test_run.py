@@ -253,6 +253,7 @@ REFUSED = {
     "mine.py:np": ["mine.py has no class 'np'"],
     "LinUCB --beside mine.py": ["name the class too: mine.py:ClassName"],
     "LinUCB --noise noisy.py": ["name the class too"],
+    "LinUCB --world worldly.py": ["name the class too"],
     "LinUCB --noise noisy.py:His": ["noisy.py has no class 'His'"],
     "LinUCB --noise noisy.py:MyNoise:a=1": ["it has chance, size"],
     "LinUCB --noise gone.py:MyNoise": ["there is no file 'gone.py'"],

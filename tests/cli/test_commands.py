@@ -109,6 +109,7 @@ REFUSED = {
     "run mine.py:np": ["mine.py has no class 'np'"],
     "run LinUCB --beside mine.py": ["name the class too: mine.py:ClassName"],
     "run LinUCB --noise noisy.py": ["name the class too"],
+    "run LinUCB --world worldly.py": ["name the class too"],
     "run LinUCB --noise noisy.py:His": ["noisy.py has no class 'His'"],
     "run LinUCB --noise noisy.py:MyNoise:a=1": ["it has chance, size"],
     "run LinUCB --noise gone.py:MyNoise": ["there is no file 'gone.py'"],

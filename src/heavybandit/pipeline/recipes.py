@@ -17,8 +17,8 @@ from .. import instances, later, noise, paper
 
 _LAWS = ("Gaussian", "StudentT", "Pareto", "SymmetricPareto", "Extremal", "Lottery")
 NOISES: dict[str, Callable[..., Any]] = {
-    name: getattr(noise, name) for name in (*_LAWS, "TwoPointPayoff")
-}
+    name: getattr(noise, name) for name in (*_LAWS, "TwoPointPayoff", "Levels")
+} | {"Levels.pareto": noise.Levels.pareto}
 _INSTANCES = ("section6", "misaligned", "symmetric", "lower_bound")
 WORLDS: dict[str, Callable[..., Any]] = {name: getattr(instances, name) for name in _INSTANCES}
 CONTROLS = ("Uniform", "GreedyRidge", "LinUCB")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -11,7 +12,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import heavybandit as hb
+from heavybandit.cli import main
 from heavybandit.noise import Gaussian
+from heavybandit.pipeline.recipes import WORLDS as RECIPES
+from heavybandit.pipeline.recipes import Recipe, make_world, recipe, spelled_out, with_bound
 from heavybandit.policy import CONTEXT_STREAM, stream
 
 WORLDS = {
@@ -19,6 +23,7 @@ WORLDS = {
     "misaligned": hb.misaligned("pareto", n_arms=4, dim=7),
     "symmetric": hb.symmetric("student-t", n_arms=3, dim=5),
     "lower bound": hb.lower_bound(40, dim=9, n_arms=4, eps=0.5),
+    "fixed arms": hb.fixed_arms([[1, 0], [0.6, 0.8], [0, 0]], [0.3, 0.4], "pareto"),
 }
 
 
@@ -323,3 +328,56 @@ def test_a_construction_that_cannot_be_is_refused_by_name(argument, value):
 def test_a_world_that_cannot_be_is_refused_by_name(make, argument, value, words):
     with pytest.raises((ValueError, TypeError), match=words):
         make(**{argument: value})
+
+
+# Arms that stay.
+
+
+def test_fixed_arms_offer_the_same_contexts_for_ever_with_means_by_hand():
+    """x_aᵀθ: 0.3; 0.6·0.3 + 0.8·0.4 = 0.5; 0."""
+    world = WORLDS["fixed arms"]
+    assert (world.n_arms, world.dim, world.noise) == (3, 2, hb.noise.Pareto())
+    np.testing.assert_array_equal(sample(world, 3), [[[1, 0], [0.6, 0.8], [0, 0]]] * 3)
+    np.testing.assert_allclose(world.means, [0.3, 0.5, 0.0], rtol=1e-15)
+    assert hb.check_world(lambda: world) == []
+
+
+def test_fixed_arms_can_be_simulated_and_uniform_play_costs_what_it_should():
+    """Gaps 0.2, 0 and 0.5: 7/30 a play, within 5 standard errors of √(0.29/3 − (7/30)²)/√n."""
+    n = 20_000
+    regret = hb.simulate(hb.Uniform(n, 3, 2), WORLDS["fixed arms"]).regret
+    assert regret / n == pytest.approx(7 / 30, abs=5 * math.sqrt((0.29 / 3 - 49 / 900) / n))
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        *(("contexts", X) for X in ([[1, 0], [0.6]], [1, 0], [[1, math.nan]], [], [[1, 1]], "ab")),
+        *(("theta", theta) for theta in ([1.0], [[0.1, 0.1]], [math.inf, 0], None, "a")),
+        *(("noise", noise) for noise in ("cauchy", None)),
+        ("mean", hb.noise.TwoPointPayoff(3.0)),
+    ],
+)
+def test_fixed_arms_that_cannot_be_are_refused_by_name(argument, value):
+    good = {"contexts": [[1, 0], [0, 1]], "theta": [0.5, 0.1], "noise": hb.noise.TwoPointPayoff(2)}
+    hb.fixed_arms(**good)
+    with pytest.raises((ValueError, TypeError), match=rf"^{argument} must .*got "):
+        hb.fixed_arms(**{**good, "noise" if argument == "mean" else argument: value})
+
+
+def test_fixed_arms_are_known_to_sweeps_and_to_the_command_line(capsys):
+    """The bound on the raw second moment is that of the world's own means: 1/γ·max(mean) = 0.25."""
+    law = recipe("TwoPointPayoff", gamma=2.0)
+    world = recipe("fixed_arms", contexts=[[1, 0], [0, 1]], theta=[0.5, 0.1], noise=law)
+    again = Recipe.from_json(json.loads(json.dumps(world.as_json())))
+    assert again == world
+    assert hash(again) == hash(world)
+    as_floats = recipe("fixed_arms", contexts=[[1.0, 0.0], [0.0, 1.0]], theta=[0.5, 0.1], noise=law)
+    assert spelled_out(world, RECIPES) == spelled_out(as_floats, RECIPES)
+    built = make_world(world, 1000)
+    assert built == hb.fixed_arms([[1, 0], [0, 1]], [0.5, 0.1], hb.noise.TwoPointPayoff(2.0))
+    assert dict(with_bound(recipe("SupBTC", v="exact"), built).params)["v"] == 0.25
+    settings = ("contexts=[[1,0],[0,1]]", "theta=[0.5,0.1]")
+    said = ["run", "SupBTC", "--world", "fixed_arms", "--noise", "Levels.pareto:exponent=2.2"]
+    assert main([*said, *(f"--world-set={one}" for one in settings), "--horizon", "500"]) == 0
+    assert "SupBTC in fixed-arms/levels(76 from" in capsys.readouterr().out

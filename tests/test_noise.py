@@ -39,6 +39,9 @@ ALL = (
     noise.Lottery(1.0),
     noise.Lottery(0.3, 0.8),
     noise.TwoPointPayoff(0.2),
+    noise.Levels([-1.0, 0.5, 4.0], [0.25, 0.5, 0.25]),
+    noise.Levels.pareto(2.2, 0.1),
+    noise.Levels.pareto(3.0, one_sided=True),
 )
 ADDITIVE = tuple(kind for kind in ALL if isinstance(kind, noise.Additive))
 by_kind = pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.name)
@@ -266,6 +269,43 @@ def test_additive_noise_is_added_to_the_mean(kind):
     assert kind.payoffs(0.7, draws).tolist() == (0.7 + draws).tolist()
 
 
+def test_moments_of_levels_are_sums_by_hand():
+    # −1 once in 4, 1/2 twice, 4 once: mean 1, variance ¼·4 + ½·¼ + ¼·9 = 27/8
+    kind = noise.Levels(values=[-1, 0.5, 4], probabilities=[0.25, 0.5, 0.25])
+    assert kind.mean == 1
+    assert kind.central_moment(1) == 27 / 8
+    assert kind.raw_moment(1, 0.5) == 27 / 8 + 1.5**2
+    assert kind.raw_moment(0.5, 1.0) == pytest.approx(0.5 * 1.5**1.5 + 0.25 * 5**1.5)
+
+
+def test_the_special_cases_of_levels_have_its_draws_and_moments():
+    for kind in (noise.Extremal(4.0, 0.1), noise.Lottery(4.0, 0.1)):
+        values, chances = kind.law()
+        same = noise.Levels(values, chances)
+        assert kind.draw(np.random.default_rng(1), 500).tolist() == (
+            same.draw(np.random.default_rng(1), 500).tolist()
+        )
+        assert kind.raw_moment(0.7, 0.3) == same.raw_moment(0.7, 0.3)
+        assert kind.law(0.3)[0].tolist() == (0.3 + values).tolist()
+
+
+@pytest.mark.parametrize("exponent", [1.05, 2.2, 3.0])
+def test_steps_of_a_pareto_tail_have_its_probabilities_beyond_what_the_longest_run_sees(exponent):
+    for one_sided in (False, True):
+        kind = noise.Levels.pareto(exponent, 0.5, one_sided=one_sided)
+        values, chances = kind.law()
+        shift = 0.5 - values.min() if one_sided else 0.0  # the mean that was taken out
+        sizes = np.abs(values + shift)
+        assert kind.mean == pytest.approx(0, abs=1e-12)
+        for k in range(30):
+            tail = math.fsum(chances[sizes >= 0.4999 * 2**k])
+            assert tail == pytest.approx(2 ** (-exponent * k), rel=1e-9)
+        assert chances.min() * 2**53 < 1e-7
+        assert set(np.sign(values)) == {-1, 1}
+        if not one_sided:
+            assert sorted(values) == sorted(-values)
+
+
 # Draws
 
 
@@ -324,18 +364,17 @@ def test_the_moments_of_draws_are_the_exact_moments(kind):
 @by_additive
 def test_draws_balance_about_the_mean(kind):
     # rule: the mean of the draws cut at ±c is within 4 standard errors of its exact value, 0 for
-    # a symmetric noise; c/√n bounds the standard error. A Pareto noise lies on one side, and a
-    # lottery, which is never cut, has more losses than gains or fewer.
+    # a symmetric noise; c/√n bounds the standard error. A Pareto noise lies on one side.
     draws, c = kind.draw(np.random.default_rng(7), 100_000), 10.0
     if isinstance(kind, noise.Pareto):
         shift = kind.scale if not kind.centred else kind.scale - 0.015
         assert draws.min() >= shift - 1e-15
         assert draws.min() == pytest.approx(shift, abs=1e-3 * kind.scale)
     else:
-        assert abs(np.mean(np.clip(draws, -c, c))) <= 4 * c / math.sqrt(len(draws))
-        signs = np.sign(draws)
-        if isinstance(kind, noise.Lottery):
-            signs -= 2 * kind.probability - 1
+        values, p = kind.law() if isinstance(kind, noise.Finite) else (np.zeros(1), np.ones(1))
+        cut = np.mean(np.clip(draws, -c, c)) - np.sum(p * np.clip(values, -c, c))
+        assert abs(cut) <= 4 * c / math.sqrt(len(draws))
+        signs = np.sign(draws) - np.sum(p * np.sign(values))
         assert abs(np.mean(signs)) <= 4 * math.sqrt(np.mean(signs**2) / len(draws))
 
 
@@ -415,6 +454,12 @@ REFUSED = {
         lambda: noise.TwoPointPayoff(0.5).raw_moment(1.1, 1),
     ],
     "gamma": [lambda: noise.TwoPointPayoff(0)],
+    "values": [lambda: noise.Levels([1, math.inf], [0.5, 0.5])],
+    "probabilities": [
+        *(lambda p=p: noise.Levels([0, 1], p) for p in ([1.0], [0, 1], [0.5, 0.4], [], 1)),
+        lambda: noise.Levels([], []),
+    ],
+    "exponent": [lambda: noise.Levels.pareto(1), lambda: noise.Levels.pareto(math.nan)],
     "mean": [
         lambda: noise.Gaussian().raw_moment(1, math.inf),
         lambda: noise.TwoPointPayoff(0.5).payoffs(2.1, np.zeros(1)),

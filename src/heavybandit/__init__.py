@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from . import paper as paper
     from . import theory as theory
     from .engine import *  # noqa: F403
+    from .engine.leap import leap as leap
+    from .instances import fixed_arms as fixed_arms
     from .instances import lower_bound as lower_bound
     from .instances import misaligned as misaligned
     from .instances import section6 as section6
@@ -39,8 +41,11 @@ __version__ = "0.1.0"
 
 _MODULES = ("instances", "later", "noise", "paper", "theory")
 _HOMES = {  # public name → the module that defines it; policies are found in `engine`
-    **dict.fromkeys(("lower_bound", "misaligned", "section6", "symmetric"), "instances"),
+    **dict.fromkeys(
+        ("fixed_arms", "lower_bound", "misaligned", "section6", "symmetric"), "instances"
+    ),
     **dict.fromkeys(("check_noise", "check_policy", "check_world"), "own.checking"),
+    "leap": "engine.leap",
     **dict.fromkeys(("Run", "simulate", "simulate_all"), "simulate"),
 }
 

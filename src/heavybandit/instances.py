@@ -1,4 +1,4 @@
-"""The worlds: Section 6, the construction of Theorem 3, and two controls that the paper lacks.
+"""The worlds: Section 6, the construction of Theorem 3, and three that the paper lacks.
 
 A world says how many arms it has and in how many dimensions, draws the contexts of a round, knows
 θ* and carries a noise. Anything with these five members can be simulated:
@@ -24,7 +24,7 @@ from . import checks
 from . import noise as noises
 from .checks import one_of, whole
 from .noise import Noise, as_noise
-from .policy import THETA_STREAM, Floats, stream
+from .policy import LONGEST, THETA_STREAM, Floats, stream
 
 PRINTED_BOUNDS = {"student-t": (3.0, 4.0), "pareto": (1.0, 2.0), "pareto-centred": (1.0, 2.0)}
 """Section 6's bounds on the second central and the second raw moment, by noise.
@@ -120,6 +120,74 @@ def symmetric(
 ) -> UniformContexts:
     """Section 6 with entries uniform on [−1,1] before normalising: the mean context is 0."""
     return _world("symmetric", noise, n_arms, dim, _along_ones(dim), low=-1.0)
+
+
+@dataclass(frozen=True)
+class FixedArms:
+    """The same contexts in every round: a bandit with finitely many arms, and linear payoffs."""
+
+    arms: tuple[tuple[float, ...], ...]  # x_a, one per arm
+    theta: tuple[float, ...]  # θ*
+    noise: Noise
+
+    @property
+    def name(self) -> str:
+        """What tables and figures call it."""
+        return f"fixed-arms/{self.noise.name}"
+
+    @property
+    def n_arms(self) -> int:
+        """K"""
+        return len(self.arms)
+
+    @property
+    def dim(self) -> int:
+        """d"""
+        return len(self.theta)
+
+    @property
+    def means(self) -> Floats:
+        """x_aᵀθ*, one per arm, coordinate by coordinate as `engine.offers.price` adds them up."""
+        means = np.zeros(self.n_arms)
+        for column, weight in zip(np.array(self.arms).T, self.theta, strict=True):
+            means += column * weight
+        return means
+
+    def theta_star(self, seed: int) -> Floats:
+        """θ*, the same for every seed."""
+        return np.array(self.theta)
+
+    def contexts(
+        self, rng: np.random.Generator, first_round: int, n_rounds: int, plays: int
+    ) -> Floats:
+        """The contexts, again and again."""
+        return np.broadcast_to(np.array(self.arms), (n_rounds, self.n_arms, self.dim))
+
+
+def fixed_arms(contexts: Any, theta: Any, noise: str | Noise = "student-t") -> FixedArms:
+    """A world with one and the same context for each arm, (n_arms, dim), of norm 1 at most."""
+    given = {"contexts": (contexts, 2), "theta": (theta, 1)}
+    arrays = []
+    for name, (numbers, axes) in given.items():
+        kind = "a list of equally long lists" if axes == 2 else "a list"
+        try:
+            array = np.array(numbers, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(f"{name} must be {kind} of numbers, got {numbers!r:.60}") from None
+        if array.ndim != axes or not array.size or not np.isfinite(array).all():
+            raise ValueError(f"{name} must be {kind} of finite numbers, got {numbers!r:.60}")
+        arrays.append(array)
+    X, theta = arrays
+    if theta.size != X.shape[1]:
+        raise ValueError(f"theta must have as many entries as a context, {X.shape[1]}; got {theta}")
+    longest = float(np.sqrt((X * X).sum(axis=1)).max())
+    if longest > LONGEST:
+        raise ValueError(f"contexts must have norm at most 1, got one of norm {longest:.6g}")
+    law = noises.by_name(noise) if isinstance(noise, str) else as_noise(noise)
+    world = FixedArms(tuple(map(tuple, X.tolist())), tuple(theta.tolist()), law)
+    if isinstance(law, noises.TwoPointPayoff):
+        law.probability(world.means)  # refuses means that are not probabilities over γ
+    return world
 
 
 GAMMA_FROM = ("horizon", "stage", "capped")

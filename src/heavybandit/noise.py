@@ -13,6 +13,7 @@ hypergeometric functions are written in the form (Pfaff's or Euler's) whose argu
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
@@ -23,6 +24,8 @@ from numpy.typing import NDArray
 from . import checks
 
 FloatArray = NDArray[np.float64]
+
+TAIL = (1, 50, "(]")  # up to 1 the mean is infinite, above 50 closed forms here lose their digits
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,6 @@ class Additive(Noise):
         """E|X − a|^q, infinite where the tail makes it so."""
 
     def payoffs(self, mean: float | FloatArray, draws: FloatArray) -> FloatArray:
-        """mean + draws"""
         return mean + draws
 
     def central_moment(self, eps: float, mean: float = 0.0) -> float:
@@ -87,25 +89,27 @@ class Additive(Noise):
         return self.moment_about(1 + eps, -mean)
 
 
-def _tail(name: str, value: float) -> None:
-    """Refuse a tail index of 1 or less, where the mean is infinite, or above 50.
+class _Checked(Noise):
+    """A noise of ours, whose parameters are checked by their names."""
 
-    Above 50 the closed forms below are no longer accurate in double precision.
-    """
-    checks.real(name, value, 1, 50, "(]")
+    ends: ClassVar[str] = "(]"  # of the interval from 0 to 1 in which a probability lies
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if name in ("scale", "size", "gamma"):
+                checks.positive(name, value)
+            elif name in ("df", "shape"):
+                checks.real(name, value, *TAIL)
+            elif name == "probability":
+                checks.real(name, value, 0, 1, self.ends)
 
 
 @dataclass(frozen=True)
-class Gaussian(Additive):
+class Gaussian(_Checked, Additive):
     """Gaussian noise: light tails, a control."""
 
-    scale: float = 1.0
-    """The standard deviation σ."""
-
+    scale: float = 1.0  # the standard deviation σ
     label: ClassVar[str] = "gaussian"
-
-    def __post_init__(self) -> None:
-        checks.positive("scale", self.scale)
 
     def draw(self, rng: np.random.Generator, n: int) -> FloatArray:
         return self.scale * rng.standard_normal(n)
@@ -117,20 +121,12 @@ class Gaussian(Additive):
 
 
 @dataclass(frozen=True)
-class StudentT(Additive):
+class StudentT(_Checked, Additive):
     """Student's t noise: symmetric, moments below order df exist (Section 6 has df = 3)."""
 
-    df: float = 3.0
-    """The degrees of freedom ν, in (1, 50] (beyond, use Gaussian)."""
-
-    scale: float = 1.0
-    """What the standard variable is multiplied by."""
-
+    df: float = 3.0  # the degrees of freedom ν, in (1, 50] (beyond, use Gaussian)
+    scale: float = 1.0  # what the standard variable is multiplied by
     label: ClassVar[str] = "student-t"
-
-    def __post_init__(self) -> None:
-        _tail("df", self.df)
-        checks.positive("scale", self.scale)
 
     def draw(self, rng: np.random.Generator, n: int) -> FloatArray:
         return self.scale * rng.standard_t(self.df, n)
@@ -179,23 +175,13 @@ def pareto_moment_about(q: float, a: float, s: float, x_m: float) -> float:
 
 
 @dataclass(frozen=True)
-class Pareto(Additive):
+class Pareto(_Checked, Additive):
     """Pareto noise, one-sided and as printed not centred (Section 6 has shape 3, scale 0.01)."""
 
-    shape: float = 3.0
-    """The tail index s, in (1, 50]: moments below order s exist."""
-
-    scale: float = 0.01
-    """The smallest value x_m."""
-
-    centred: bool = False
-    """Whether the mean s x_m/(s−1) is subtracted, as equation (1) would need."""
-
+    shape: float = 3.0  # the tail index s, in (1, 50]: moments below order s exist
+    scale: float = 0.01  # the smallest value x_m
+    centred: bool = False  # whether the mean s x_m/(s−1) is subtracted, as equation (1) would need
     label: ClassVar[str] = "pareto"
-
-    def __post_init__(self) -> None:
-        _tail("shape", self.shape)
-        checks.positive("scale", self.scale)
 
     @property
     def printed_mean(self) -> float:
@@ -218,20 +204,12 @@ class Pareto(Additive):
 
 
 @dataclass(frozen=True)
-class SymmetricPareto(Additive):
+class SymmetricPareto(_Checked, Additive):
     """A Pareto variable with a random sign: symmetric, infinite variance for shape ≤ 2."""
 
-    shape: float
-    """The tail index s, in (1, 50]: moments below order s exist."""
-
-    scale: float = 1.0
-    """The smallest absolute value x_m."""
-
+    shape: float  # the tail index s, in (1, 50]: moments below order s exist
+    scale: float = 1.0  # the smallest absolute value x_m
     label: ClassVar[str] = "symmetric-pareto"
-
-    def __post_init__(self) -> None:
-        _tail("shape", self.shape)
-        checks.positive("scale", self.scale)
 
     def draw(self, rng: np.random.Generator, n: int) -> FloatArray:
         """±x_m U^{−1/s}, U uniform on (0, 1]; the lower half of [0, 1) gives the minus sign.
@@ -252,98 +230,130 @@ class SymmetricPareto(Additive):
         return (pareto_moment_about(q, a, s, x_m) + pareto_moment_about(q, -a, s, x_m)) / 2
 
 
+class Finite(Noise):
+    """A noise with which a payoff has finitely many values: every moment is a sum over them."""
+
+    @abstractmethod
+    def law(self, mean: float = 0.0) -> tuple[FloatArray, FloatArray]:
+        """What a payoff with this noiseless mean can be, and how probable each value is."""
+
+    def draw(self, rng: np.random.Generator, n: int) -> FloatArray:
+        """The first value whose cumulative probability exceeds a uniform on [0, 1)."""
+        values, chances = self.law()
+        return values[np.searchsorted(np.cumsum(chances[:-1]), rng.random(n), side="right")]
+
+    def moment_about(self, q: float, a: float, mean: float = 0.0) -> float:
+        """Σ p|x − a|^q, one by one: powers of an array have other last bits on some processors."""
+        law = zip(*(numbers.tolist() for numbers in self.law(mean)), strict=True)
+        return math.fsum(p * abs(x - a) ** q for x, p in law)
+
+
 @dataclass(frozen=True)
-class Extremal(Additive):
+class Levels(Finite, Additive):
+    """Any noise of finitely many values."""
+
+    values: Sequence[float]  # what the noise can be
+    probabilities: Sequence[float]  # how probable each of them is
+
+    def __post_init__(self) -> None:
+        for name in ("values", "probabilities"):
+            listed = np.atleast_1d(np.array(getattr(self, name), dtype=object)).tolist()
+            object.__setattr__(self, name, tuple(checks.finite(name, x) for x in listed))
+        n, p = len(self.values), self.probabilities
+        if len(p) != n or min(p, default=0) <= 0 or abs(math.fsum(p) - 1) > 1e-9:
+            raise ValueError(f"probabilities must be {n} positive numbers of sum 1, got {p!r:.60}")
+
+    @classmethod
+    def pareto(cls, exponent: float, scale: float = 1.0, *, one_sided: bool = False) -> Self:
+        """A Pareto tail in steps: P(|X| ≥ scale·2^k) = 2^{−ka} for k = 0, 1, …, a the exponent.
+
+        Both signs alike, or one-sided with the mean taken out. The last k is the first with
+        ka ≥ 80: the longest horizon, 2^53 plays, would go beyond it once in 10⁸ runs.
+        """
+        checks.real("exponent", exponent, *TAIL)
+        checks.positive("scale", scale)
+        steps = range(math.ceil(80 / exponent) + 1)
+        sizes = [scale * 2.0**k for k in steps]
+        chances = [(1 - 2.0**-exponent) * 2.0 ** (-exponent * k) for k in steps]
+        if checks.flag("one_sided", one_sided):
+            mean = math.fsum(p * x for x, p in zip(sizes, chances, strict=True))
+            return cls([x - mean for x in sizes], chances)
+        return cls([*(-x for x in sizes), *sizes], [p / 2 for p in (*chances, *chances)])
+
+    def law(self, mean: float = 0.0) -> tuple[FloatArray, FloatArray]:
+        return mean + np.array(self.values), np.array(self.probabilities)
+
+    @property
+    def mean(self) -> float:
+        return math.fsum(p * x for x, p in zip(self.values, self.probabilities, strict=True))
+
+    @property
+    def name(self) -> str:
+        """How many values there are, how far they reach and their variance."""
+        ends = f"{min(self.values):g} to {max(self.values):g}"
+        return f"levels({len(self.values)} from {ends}, variance {self.central_moment(1):.4g})"
+
+
+@dataclass(frozen=True)
+class _Striking(_Checked, Finite, Additive):
+    """A size, and how often it strikes."""
+
+    size: float
+    probability: float
+
+    @classmethod
+    def for_moment(cls, v: float, probability: float, eps: float) -> Self:
+        """The noise of this kind with E|X|^{1+ε} = v."""
+        checks.positive("v", v)
+        checks.eps("eps", eps)
+        unit = cls(1.0, probability).moment_about(1 + eps, 0.0)
+        return cls(float((v / unit) ** (1 / (1 + eps))), probability)
+
+
+@dataclass(frozen=True)
+class Extremal(_Striking):
     """±size or 0: the noise for which Markov's inequality, and so Lemma 1's start, is tight.
 
     P(|X| ≥ size) = probability = E|X|^{1+ε}/size^{1+ε}
     """
 
-    size: float
-    """The one absolute value besides 0."""
-
-    probability: float = 1.0
-    """How often the noise is not 0, each sign half of that."""
-
+    probability: float = 1.0  # each sign half of that; else 0
     label: ClassVar[str] = "extremal"
 
-    def __post_init__(self) -> None:
-        checks.positive("size", self.size)
-        checks.real("probability", self.probability, 0, 1, "(]")
-
-    @classmethod
-    def for_moment(cls, v: float, probability: float, eps: float) -> Self:
-        """The extremal noise with E|X|^{1+ε} = v: size (v/probability)^{1/(1+ε)}."""
-        checks.positive("v", v)
-        checks.positive("probability", probability)
-        checks.eps("eps", eps)
-        return cls((v / probability) ** (1 / (1 + eps)), probability)
-
-    def draw(self, rng: np.random.Generator, n: int) -> FloatArray:
-        uniform, p = rng.random(n), self.probability
-        return np.where(uniform < p / 2, -self.size, np.where(uniform < p, self.size, 0.0))
-
-    def moment_about(self, q: float, a: float) -> float:
-        """p/2 (|size−a|^q + |size+a|^q) + (1−p)|a|^q"""
-        p, ends = self.probability, abs(self.size - a) ** q + abs(self.size + a) ** q
-        return float(p / 2 * ends + (1 - p) * abs(a) ** q)
+    def law(self, mean: float = 0.0) -> tuple[FloatArray, FloatArray]:
+        p = self.probability
+        return mean + np.array([-self.size, self.size, 0.0]), np.array([p / 2, p / 2, 1 - p])
 
 
 @dataclass(frozen=True)
-class Lottery(Additive):
+class Lottery(_Striking):
     """A large gain now and then, a small loss otherwise; mean 0, so all of the tail is on one side.
 
     size with probability p, else −size·p/(1−p)
     """
 
-    size: float
-    """The gain."""
-
-    probability: float = 0.5
-    """How often it is won, p."""
-
-    label: ClassVar[str] = "lottery"
-
-    def __post_init__(self) -> None:
-        checks.positive("size", self.size)
-        checks.real("probability", self.probability, 0, 1)
+    probability: float = 0.5  # how often the gain is won, p
+    label, ends = "lottery", "()"
 
     @property
     def loss(self) -> float:
         """What is lost otherwise, size·p/(1−p)."""
         return self.size * self.probability / (1 - self.probability)
 
-    @classmethod
-    def for_moment(cls, v: float, probability: float, eps: float) -> Self:
-        """The lottery with E|X|^{1+ε} = v."""
-        checks.positive("v", v)
-        checks.eps("eps", eps)
-        unit = cls(1.0, probability).moment_about(1 + eps, 0.0)
-        return cls(float((v / unit) ** (1 / (1 + eps))), probability)
-
-    def draw(self, rng: np.random.Generator, n: int) -> FloatArray:
-        return np.where(rng.random(n) < self.probability, self.size, -self.loss)
-
-    def moment_about(self, q: float, a: float) -> float:
-        """p|size−a|^q + (1−p)|loss+a|^q"""
+    def law(self, mean: float = 0.0) -> tuple[FloatArray, FloatArray]:
         p = self.probability
-        return float(p * abs(self.size - a) ** q + (1 - p) * abs(self.loss + a) ** q)
+        return mean + np.array([self.size, -self.loss]), np.array([p, 1 - p])
 
 
 @dataclass(frozen=True)
-class TwoPointPayoff(Noise):
+class TwoPointPayoff(_Checked, Finite):
     """Payoffs 1/γ with probability γ·mean, else 0: the lower bound's (equation (23)).
 
     Not additive: the draws are uniforms on [0, 1), and a payoff is 1/γ where draw < γ·mean.
     """
 
-    gamma: float
-    """γ, the inverse of the one payoff besides 0; γ·mean must be a probability."""
-
+    gamma: float  # γ, the inverse of the one payoff besides 0; γ·mean must be a probability
     label: ClassVar[str] = "two-point"
-
-    def __post_init__(self) -> None:
-        checks.positive("gamma", self.gamma)
 
     def probability(self, mean: float | FloatArray) -> float | FloatArray:
         """γ·mean, the probability of 1/γ."""
@@ -352,44 +362,40 @@ class TwoPointPayoff(Noise):
             raise ValueError(f"mean must be in [0, 1/gamma] = [0, {1 / self.gamma}], got {mean}")
         return p
 
+    def law(self, mean: float = 0.0) -> tuple[FloatArray, FloatArray]:
+        p = float(self.probability(mean))
+        return np.array([1 / self.gamma, 0.0]), np.array([p, 1 - p])
+
     def draw(self, rng: np.random.Generator, n: int) -> FloatArray:
         return rng.random(n)
 
     def payoffs(self, mean: float | FloatArray, draws: FloatArray) -> FloatArray:
-        """1/γ where draw < γ·mean, else 0."""
         return np.where(draws < self.probability(mean), 1 / self.gamma, 0.0)
 
     def central_moment(self, eps: float, mean: float = 0.0) -> float:
         """p |1/γ − mean|^{1+ε} + (1−p) |mean|^{1+ε},  p = γ·mean"""
         checks.eps("eps", eps)
-        p = float(self.probability(mean))
-        hit, miss = abs(1 / self.gamma - mean) ** (1 + eps), abs(mean) ** (1 + eps)
-        return float(p * hit + (1 - p) * miss)
+        return self.moment_about(1 + eps, mean, mean)
 
     def raw_moment(self, eps: float, mean: float) -> float:
         """p (1/γ)^{1+ε},  p = γ·mean"""
         checks.eps("eps", eps)
-        return float(self.probability(mean) * (1 / self.gamma) ** (1 + eps))
+        return self.moment_about(1 + eps, 0.0, mean)
 
 
 @dataclass(frozen=True)
 class OwnNoise(Additive):
     """A noise of any class with `draw`, and perhaps `moment_about` and `mean`."""
 
-    own: Any
-    """The object that draws."""
-
-    called: str = ""
-    """What tables call it; otherwise as the object or its class is called."""
+    own: Any  # the object that draws
+    called: str = ""  # what tables call it; otherwise as the object or its class is called
 
     def draw(self, rng: Any, n: int) -> FloatArray:
-        """What the object draws."""
         drawn: FloatArray = self.own.draw(rng, n)
         return drawn
 
     @property
     def mean(self) -> float:
-        """What the object says, or 0."""
         said = getattr(self.own, "mean", 0.0)
         return float(said() if callable(said) else said)
 

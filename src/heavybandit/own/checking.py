@@ -9,7 +9,7 @@ import numpy as np
 
 from ..checks import whole
 from ..instances import section6
-from ..noise import FloatArray, Noise, OwnNoise, StudentT, as_noise
+from ..noise import Additive, FloatArray, Noise, OwnNoise, StudentT, as_noise
 from ..policy import LONGEST
 from ..simulate import World, simulate
 from .loading import arguments_of, files_of, told
@@ -117,7 +117,7 @@ def check_noise(build: Callable[..., Any], **parameters: Any) -> list[str]:
         return [f"draw failed: {told(error, files)}"]
     if said or (isinstance(law, OwnNoise) and not hasattr(law.own, "moment_about")):
         return said
-    if not hasattr(law, "moment_about"):  # not additive: its moments depend on the mean
+    if not isinstance(law, Additive):  # its moments depend on the mean
         return said
 
     def moment(q: float, a: float) -> float:

@@ -19,8 +19,10 @@ Registry = Mapping[str, Callable[..., Any]]
 """What recipes' names stand for."""
 
 _LAWS = ("Gaussian", "StudentT", "Pareto", "SymmetricPareto", "Extremal", "Lottery")
-NOISES: Registry = {name: getattr(noise, name) for name in (*_LAWS, "TwoPointPayoff")}
-_INSTANCES = ("section6", "misaligned", "symmetric", "lower_bound")
+NOISES: Registry = {name: getattr(noise, name) for name in (*_LAWS, "TwoPointPayoff", "Levels")} | {
+    "Levels.pareto": noise.Levels.pareto
+}
+_INSTANCES = ("section6", "misaligned", "symmetric", "lower_bound", "fixed_arms")
 WORLDS: Registry = {name: getattr(instances, name) for name in _INSTANCES}
 CONTROLS = ("Uniform", "GreedyRidge", "LinUCB")
 
@@ -80,14 +82,26 @@ def spelled_out(what: Recipe, registry: Registry) -> dict[str, Any]:
         elif isinstance(value, str) and value in noise.SECTION6:
             plain[name] = repr(noise.SECTION6[value])
         else:
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            plain[name] = float(value) if number else value
+            plain[name] = _floats(value)
     return {"name": what.name, "params": plain}
+
+
+def _floats(value: Any) -> Any:
+    """A number as a float, alone or in lists; anything else as it is."""
+    if isinstance(value, tuple):
+        return [_floats(one) for one in value]
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if number else value
+
+
+def _hashable(value: Any) -> Any:
+    """A list, such as JSON gives, as a tuple; anything else as it is."""
+    return tuple(map(_hashable, value)) if isinstance(value, list | tuple) else value
 
 
 def recipe(name: str, **params: Any) -> Recipe:
     """A recipe; the order in which parameters are given does not matter."""
-    return Recipe(name, tuple(sorted(params.items())))
+    return Recipe(name, tuple((key, _hashable(value)) for key, value in sorted(params.items())))
 
 
 def canonical(data: Any) -> str:
@@ -109,9 +123,10 @@ def make_world(world: Recipe, horizon: int) -> Any:
 def with_bound(policy: Recipe, world: Any) -> Recipe:
     """The policy with v="printed" or v="exact" replaced by the number it stands for here.
 
-    "printed" is Section 6's bound. "exact" is the noise's own moment, the raw one for the mean of 1
-    or −1 that makes it larger. Central or raw as the policy's class says (reading R7), a policy of
-    one's own takes the raw one; the circulated constants take the central one throughout.
+    "printed" is Section 6's bound. "exact" is the noise's own moment, the largest for the world's
+    means, or for means of 1 and −1 where they change. Central or raw as the policy's class says
+    (reading R7), a policy of one's own takes the raw one; the circulated constants take the central
+    one throughout.
     """
     params = dict(policy.params)
     if params.get("v") not in ("printed", "exact"):
@@ -119,15 +134,17 @@ def with_bound(policy: Recipe, world: Any) -> Recipe:
     literal = getattr(paper, policy.name, None) or getattr(later, policy.name, None)
     circulated = params.get("constants") == "circulated"
     moment = "central" if circulated else getattr(literal, "moment", "raw")
-    if params["v"] == "printed" or isinstance(world.noise, noise.TwoPointPayoff):
-        bound = getattr(world, f"v_{moment}")  # such a world knows the means of its two points
+    fixed = getattr(world, "means", None)
+    if params["v"] == "printed" or (
+        fixed is None and isinstance(world.noise, noise.TwoPointPayoff)
+    ):
+        # Theorem 3's world knows the means of its two points.
+        bound = getattr(world, f"v_{moment}", None)
         if bound is None:
             raise ValueError(
                 f"v='printed' needs a noise that the paper prints; {world.name} has none"
             )
     else:
-        eps, law = float(params.get("eps", 1.0)), world.noise
-        bound = law.central_moment(eps)
-        if moment == "raw":
-            bound = max(law.raw_moment(eps, mean) for mean in (-1.0, 1.0))
+        eps, means = float(params.get("eps", 1.0)), (-1.0, 1.0) if fixed is None else fixed.tolist()
+        bound = max(getattr(world.noise, f"{moment}_moment")(eps, mean) for mean in means)
     return recipe(policy.name, **{**params, "v": bound})

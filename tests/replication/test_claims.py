@@ -173,6 +173,14 @@ def test_a_claim_in_words_is_its_id_its_verdict_and_its_support():
     assert "Section 3.** at most 2<sup>s</sup>: **holds** (seen in the runs reported)." in shown
 
 
+def test_a_bound_is_tested_only_where_uniform_play_would_violate_it():
+    assert claims.bound_tested([(0.9, 5.0), (0.1, 0.5)]) == claims.HOLDS
+    assert claims.bound_tested([(0.9, 5.0), (0.1, 1.0)]) == claims.SILENT
+    assert claims.bound_tested([(1.1, 5.0), (0.1, 0.5)]) == claims.NOT_REPRODUCED
+    with pytest.raises(ValueError, match="at least one"):
+        claims.bound_tested([])
+
+
 def test_a_support_is_one_of_four_and_a_proof_is_named():
     with pytest.raises(ValueError, match="support must be one of"):
         claims.settle("lemma-2", "01_x.ipynb", {}, claims.HOLDS, "obvious", "nowhere")

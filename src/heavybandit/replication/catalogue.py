@@ -7,6 +7,7 @@ from ..pipeline.spec import EXPERIMENTS, Experiment, by_name
 from ..pipeline.sweep import ensure
 from . import (
     leaderboard,
+    leaps,
     proposition_1,
     proposition_2,
     section_6,
@@ -38,7 +39,7 @@ SMOKE = Experiment(
 )
 CHAPTERS = (
     *(section_6, what_is_left_open, leaderboard, proposition_1, proposition_2),
-    *(theorem_1, theorem_2, theorem_3),
+    *(theorem_1, theorem_2, theorem_3, leaps),
 )
 for one in (SMOKE, *(experiment for chapter in CHAPTERS for experiment in chapter.EXPERIMENTS)):
     EXPERIMENTS[one.name] = one

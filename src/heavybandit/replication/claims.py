@@ -248,6 +248,19 @@ def with_slack(verdict: str, *, matters: bool) -> str:
     return SILENT if verdict == HOLDS and not matters else verdict
 
 
+def bound_tested(cases: Sequence[tuple[float, float]]) -> str:
+    """An upper bound on regret along runs, each case with its largest regret over the bound.
+
+    The second number of a case is the bound over what uniform play would lose: below 1 the bound is
+    put to a test that an algorithm can fail. Not reproduced if a regret exceeds its bound; holds if
+    some case is such a test; otherwise the bound says nothing about these cases.
+    """
+    if not cases:
+        raise ValueError("cases must hold at least one (regret over bound, bound over uniform)")
+    verdict = all_of([always_at_most(ratio) for ratio, _ in cases])
+    return with_slack(verdict, matters=any(over_uniform < 1 for _, over_uniform in cases))
+
+
 def repaired(*, as_printed: bool, as_repaired: bool) -> str:
     """A statement checked as printed and in a mended form, each found true or false."""
     if as_printed:

@@ -36,6 +36,7 @@ from .statistics import CONFIDENCE
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 VERSION = 1
 """Raised whenever a leap comes out differently; stored runs name theirs."""
@@ -320,3 +321,64 @@ def worst(table: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(
         over_root=rows["mean"] / root, off=off / root, ratio=rows["largest"] / rows["bound"]
     )
+
+
+def slope(rows: pd.DataFrame, over: str = "horizon") -> tuple[float, float, float]:
+    """The slope of ln mean regret against ln of a column, and its limits, by least squares."""
+    from scipy.stats import linregress, t
+
+    found = linregress(np.log(rows[over].astype(float)), np.log(rows["mean"]))
+    half = float(t.ppf(CONFIDENCE, len(rows) - 2) * found.stderr)
+    return float(found.slope), float(found.slope - half), float(found.slope + half)
+
+
+def informative_from(rows: pd.DataFrame) -> float:
+    """The first horizon at which uniform play would violate the bound on the largest gap, ½."""
+    lost = 0.5 * rows["horizon"].astype(float)
+    return float(rows["horizon"][rows["bound"] < lost].min())
+
+
+def slack(rows: pd.DataFrame) -> pd.DataFrame:
+    """By which factor each step of the proof exceeds the one before it, from regret to bound."""
+    return rows.assign(
+        step_5=rows["lemma_5"] / rows["mean"],
+        step_6=rows["lemma_6"] / rows["lemma_5"],
+        step_end=rows["bound"] / rows["lemma_6"],
+        steps=rows["bound"] / rows["mean"],
+    )
+
+
+WORDS = {"coin": "±1", "pareto": "Pareto tail", "two-point": "two-point"}
+
+
+def horizons_figure(rows: pd.DataFrame, by: str, title: str) -> Figure:
+    """Worst regret over √T against T, one line for each noise or policy, beside the bounds.
+
+    by   "noise", of one policy; or "policy", of one noise, with Theorem 3's lower bound for d = 5
+    """
+    from . import plotting
+
+    figure, axes = plotting.panels(size=(8.0, 4.8))
+    T = np.array(HORIZONS, dtype=float)
+    ends: list[tuple[float, str, str]] = []
+    for which, (name, same) in enumerate(rows.groupby(by, sort=False)):
+        kind = plotting.style(which)
+        axes.errorbar(T, same["over_root"], same["off"], capsize=2, **kind)
+        ends.append((float(same["over_root"].iloc[-1]), WORDS.get(name, name), kind["color"]))
+        theorem = f"Theorem {1 + (same['policy'].iloc[0] == 'SupBTC')}"
+        if by == "policy" or which == 0:
+            bound = same["bound"].to_numpy() / np.sqrt(T)
+            axes.plot(T, bound, color="#000000", linewidth=1, linestyle=("-", "--")[which])
+            ends.append((float(bound[-1]), theorem, "#000000"))
+    axes.plot(T, np.sqrt(T) / 2, ":", color="#666666", linewidth=1.2)
+    axes.annotate("uniform play, gap ½", (T[3], 0.55 * np.sqrt(T[3])), fontsize=8, ha="right")
+    if by == "policy":
+        lower = float(theory.theorem3(1.0, 5, 1.0))
+        axes.plot(T, np.full(len(T), lower), color="#000000", linewidth=1.5)
+        ends.append((lower, "lower bound", "#000000"))
+    axes.set(xscale="log", yscale="log", xlabel="plays T", ylabel="regret over √T", title=title)
+    ends.sort()
+    spread = plotting.apart([9 + math.log10(height) for height, _, _ in ends], 0.3)
+    for place, (_, words, colour) in zip(spread, ends, strict=True):
+        plotting.line_label(axes, T[-1], 10 ** (place - 9), words, colour)
+    return figure

@@ -73,6 +73,10 @@ def test_the_story_counts_rounds_and_names_who_falls():
     assert list(first.values()) == ["1", "1/2", "1, 2", "1 to 2", 2, 0.5, "2"]
     assert list(second.values()) == ["2", "1/4", "1", "3 to 3", 1, None, "none"]
     assert chapter.exploits_from(record) == 4
+    *_, passed, explores = chapter.opening(record, 3)
+    assert list(passed.values()) == [3, 1, "1/2", "1.000, −0.500", "0.500, 0.250", "is passed"]
+    assert list(explores.values()) == [3, 2, "1/4", "1.000", "0.500", "explores arm 1"]
+    assert len(chapter.opening(record, 4)) == 6
 
 
 def test_the_length_of_a_stage_is_that_of_the_run(watched):

@@ -15,6 +15,7 @@ import numpy as np
 from .. import paper
 from ..policy import TIE, Floats
 from . import plotting
+from .showing import fixed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,6 +101,19 @@ def story(record: Sequence[Round]) -> list[dict[str, Any]]:
         row |= {"arms in it": _listed(entered), "explored in rounds": span}
         row |= {"number of rounds, |Ψˢ|": len(took), "cut": cut(visit, s) if visit else None}
         rows.append(row | {"arms that fall": _listed([a for a in entered if a not in passed])})
+    return rows
+
+
+def opening(record: Sequence[Round], count: int) -> list[dict[str, Any]]:
+    """The first rounds, one row for each stage that they went through."""
+    rows: list[dict[str, Any]] = []
+    for t, one in enumerate(record[:count], 1):
+        for s, visit in enumerate(one.visits, 1):
+            both = (", ".join(fixed(x, 3) for x in values) for values in visit[1:])
+            row = dict(zip(("estimates", "widths"), both, strict=True))
+            chose = f"{'explores' if one.explored else 'exploits'} arm {one.arm + 1}"
+            said = "is passed" if s < len(one.visits) else chose
+            rows.append({"round t": t, "stage s": s, "2⁻ˢ": f"1/{2**s}", **row, "the stage": said})
     return rows
 
 

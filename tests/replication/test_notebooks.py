@@ -96,7 +96,7 @@ def source(cell: dict[str, Any]) -> str:
 
 def test_there_are_notebooks_and_their_numbers_follow_one_another() -> None:
     assert COMMITTED
-    assert [int(p.name[:2]) for p in COMMITTED] == list(range(1, len(COMMITTED) + 1))
+    assert [int(p.name[:2]) for p in COMMITTED] == list(range(len(COMMITTED)))
 
 
 @pytest.mark.parametrize("path", COMMITTED, ids=lambda p: p.name)
@@ -174,8 +174,8 @@ def test_a_verdict_follows_the_results_and_not_the_text(tmp_path: Path) -> None:
     table.write_text("\n".join([lines[0], ",".join(row), *lines[2:]]) + "\n")
     seal_again(tmp_path / "data", "prop1")
     (tmp_path / "notebooks").mkdir()
-    copy = tmp_path / "notebooks" / COMMITTED[0].name
-    shutil.copyfile(COMMITTED[0], copy)
+    copy = tmp_path / "notebooks" / "01_proposition_1.ipynb"
+    shutil.copyfile(ROOT / "notebooks" / copy.name, copy)
     before = contents(tmp_path / "data")
     assert verdicts(tmp_path / "data")["prop-1"] == claims.HOLDS
     execute(copy, tmp_path / "out.ipynb", {"out": "../made"})

@@ -22,7 +22,7 @@ class NotebookError(Exception):
 
 
 def numbered(folder: str | Path) -> list[Path]:
-    """The notebooks 01_…, 02_…, in order."""
+    """The notebooks 00_…, 01_…, in order."""
     return sorted(Path(folder).glob("[0-9][0-9]_*.ipynb"))
 
 

@@ -315,7 +315,7 @@ def stage_bars(axes: Axes, shares: Floats, names: Sequence[str]) -> None:
 
 def line_label(axes: Axes, x: float, y: float, text: str, colour: str = "#000000") -> None:
     """Words at a point of a line."""
-    _beside(axes, (x, y), text, 7, color=colour, fontsize=8)
+    _beside(axes, (x, y), text, 7, color=ink(colour), fontsize=8)
 
 
 def check_figure_name(path: str | Path) -> str:

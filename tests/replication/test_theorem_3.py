@@ -205,7 +205,7 @@ def test_no_algorithm_costs_less_until_the_first_payoff_than_is_said(seed, K, pl
 
 
 @settings(max_examples=300)
-@given(st.integers(4, 40), st.integers(1, 400), st.floats(0.05, 1), st.floats(1, 1e6))
+@given(st.integers(4, 40), st.integers(1, 40_000), st.floats(0.05, 1), st.floats(1, 1e6))
 def test_theorem_3_prime_has_its_bound_from_its_horizon_on(K, more, eps, factor):
     d = K + more
     least = theory.theorem3_prime(d, K, eps)

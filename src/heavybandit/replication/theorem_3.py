@@ -22,10 +22,11 @@ from ..pipeline.spec import Experiment
 from ..policy import Floats
 from . import plotting
 from .ingredients import CONTROL_POLICIES, PAPER_POLICIES
-from .regrets import Ints, Runs, slope
+from .regrets import Ints, Runs, paired, slope
 from .statistics import mean_limit
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 
@@ -123,6 +124,16 @@ def stage_by_stage(world: LowerBound) -> float:
     """What the construction's S stages cost every algorithm at least, by the proof of Lemma 7."""
     m, K = float(world.stage_length), world.n_arms
     return world.n_stages * float(theory.lemma7_with_gamma(m, K, world.eps, world.gamma))
+
+
+def one_arm_never_good(horizon: float, n_arms: int, eps: float) -> tuple[float, float]:
+    """At d = K, with one arm that is never good: what is proved over the claim, and ‖θ*‖².
+
+    Lemma 7's proof for K − 1 arms; θ* has two entries √2 γ^ε.
+    """
+    gamma = float(theory.theorem3_gamma(horizon, n_arms - 1, eps))
+    least = theory.lemma7_with_gamma(horizon, n_arms - 1, eps, gamma)
+    return least / theory.theorem3(horizon, n_arms, eps), 4 * gamma ** (2 * eps)
 
 
 def proved_from(dim: int, n_arms: int, eps: float) -> int:
@@ -232,3 +243,78 @@ def slopes(found: Sequence[Runs], policies: Sequence[str]) -> list[dict[str, Any
             row[f"in d − 1, ε = {eps:g}"] = f"{middle:.3f} [{low:.3f}, {high:.3f}]"
         rows.append(row)
     return rows
+
+
+def first_stage(world: LowerBound) -> list[dict[str, Any]]:
+    """The arms of the construction's first stage, one row per arm."""
+    X, theta = world.contexts(np.random.default_rng(0), 0, 1, 1)[0], world.theta_star(0)
+    return [
+        {
+            "arm": arm,
+            "coordinates that are not 0": ", ".join(map(str, np.flatnonzero(x))),
+            "mean payoff": float(x @ theta),
+            "probability of 1/γ": world.gamma * float(x @ theta),
+            "raw moment": world.noise.raw_moment(world.eps, float(x @ theta)),
+        }
+        for arm, x in enumerate(X, 1)
+    ]
+
+
+def over_lemma7(found: Sequence[Runs]) -> pd.DataFrame:
+    """Mean regret over Lemma 7's bound on the one-stage instances, one row per policy."""
+    import pandas as pd
+
+    rows: dict[str, list[tuple[float, bool]]] = {}
+    for one in found:
+        if one.dim == one.n_arms + 1:
+            bound = theory.lemma7(float(one.plays), one.n_arms, float(one.where["eps"]))
+            below = one.regrets.mean() + mean_limit(one.regrets) < bound
+            rows.setdefault(one.policy, []).append((float(one.regrets.mean() / bound), below))
+    columns = ("least", "largest", "settings", "significantly below 1")
+    table = {
+        policy: (min(each)[0], max(each)[0], len(each), sum(below for _, below in each))
+        for policy, each in rows.items()
+    }
+    return pd.DataFrame.from_dict(table, orient="index", columns=columns)
+
+
+def other_instances(horizon: int, dim: int, n_arms: int) -> list[dict[str, Any]]:
+    """For ε = 1, what three instances cost every algorithm at least, rounded down."""
+    T, K, S = horizon, n_arms, (dim - 1) // n_arms
+    gamma, few = float(theory.theorem3_gamma(float(T), K, 1.0)), 192
+    capped = LowerBound(T, dim, K, 1.0, "capped")
+    kinds = (
+        ("printed γ, means 2γ and 0", S, 2 * gamma),
+        ("printed γ, means 192^(−½) and 0", few, few**-0.5),
+        ("γ of Theorem 3′, means 2γ and γ", S, 2 * capped.gamma),
+    )
+    least = [until_the_first_payoff(T, S, K, mean, gamma) for _, S, mean in kinds[:2]]
+    least.append(stage_by_stage(capped))
+    return [
+        {
+            "d": dim,
+            "claim": theory.theorem3(float(T), dim, 1.0),
+            "instance": words,
+            "stages": S,
+            "second moment": mean / (capped.gamma if "3′" in words else gamma),
+            "costs at least": math.floor(cost),
+        }
+        for (words, S, mean), cost in zip(kinds, least, strict=True)
+    ]
+
+
+def compared_with_uniform(found: Sequence[Runs], dim: int) -> list[tuple[str, float, float, float]]:
+    """Policy, ε, and its regret per play less that of uniform play at its longest horizon.
+
+    The difference is paired by seed: its mean, and how far that may be off.
+    """
+    mine = [one for one in found if one.dim == dim and one.n_arms == 4]
+    by = {(one.policy, float(one.where["eps"]), one.horizon): one for one in mine}
+    longest = {
+        (policy, eps): max(o.horizon for o in mine if o.policy == policy) for policy, eps, _ in by
+    }
+    return [
+        (policy, eps, *paired(by[policy, eps, T], by["Uniform", eps, T]))
+        for (policy, eps), T in longest.items()
+        if policy != "Uniform"
+    ]

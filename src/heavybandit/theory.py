@@ -426,3 +426,16 @@ def horizon_of_use(
         while low < (middle := low * math.sqrt(high / low)) < high:
             low, high = (middle, high) if useless(middle) else (low, middle)
     return high
+
+
+@checked(n_arms=4)
+def theorem3_prime(dim: int, n_arms: int, eps: float) -> float:
+    """From this T on Theorem 3′ of notebook 05 has its bound, for d ≥ K+1 (no statement).
+
+    max(2d, 0.38^{(1+ε)/ε} (d−1)((d−1)/K)^{(1+ε)/(2ε)})
+    """
+    checks.at_least("dim", dim, n_arms + 1)
+    # In logarithms, because the power overflows as ε falls to 0.
+    root = math.log(0.38) + math.log((dim - 1) / n_arms) / 2
+    log_needed = math.log(dim - 1) + (1 + eps) / eps * root
+    return max(2.0 * dim, math.exp(log_needed) if log_needed < 700 else math.inf)

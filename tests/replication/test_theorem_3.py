@@ -5,17 +5,22 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
 from heavybandit import theory
+from heavybandit.instances import LowerBound
 from heavybandit.replication.theorem_3 import (
     change_of_measure,
     greedy_tree,
     kl_bits,
+    proved_from,
     random_tree,
+    refuted_from,
+    stage_by_stage,
     stubborn_tree,
+    until_the_first_payoff,
 )
 
 # KL(p‖q) of two coins.
@@ -153,3 +158,81 @@ def test_lemma_8_holds_for_every_algorithm_every_arm_and_every_f(seed, n_arms, p
             assert 5 * distance <= theory.lemma8(0.0, 5.0, count, gamma, eps) + 1e-12
             pinsker = math.sqrt(math.log(2) / 2 * count * float(kl_bits(p, 2 * p)))
             assert distance <= pinsker + 1e-12
+
+
+# The printed γ, and another.
+
+
+@pytest.mark.parametrize(
+    ("n_arms", "eps", "v", "least"),
+    [
+        (4, 1.0, 1, 2_305),  # 4·24² + 1
+        (4, 1.0, 2, 9_217),  # 4·48² + 1
+        (4, 0.5, 1, 55_297),  # 4·24³ + 1
+        (20, 1.0, 1, 18_485),  # 20·30.4² = 18,483.2
+    ],
+)
+def test_the_printed_gamma_is_refuted_from_a_dimension_known_by_hand(n_arms, eps, v, least):
+    assert refuted_from(n_arms, eps, v) == least
+
+
+@given(st.integers(4, 30), st.floats(0.3, 1), st.floats(0.5, 4), st.floats(1, 1e6))
+def test_from_there_on_uniform_play_costs_less_than_is_claimed_at_every_horizon(K, eps, v, factor):
+    d = refuted_from(K, eps, v)
+    T = factor * (2 * d) ** ((1 + eps) / (2 * eps))
+    # a mean is γ^ε times the raw moment, so the means lie between 0 and vγ^ε
+    dearest = v * theory.theorem3_gamma(T, K, eps) ** eps * T * (1 - 1 / K)
+    assert dearest < theory.theorem3(T, d, eps) * (1 + 1e-12)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 5), st.integers(1, 7), st.floats(0.01, 0.3))
+def test_no_algorithm_costs_less_until_the_first_payoff_than_is_said(seed, K, plays, q):
+    """A stage of K arms, one of which pays with probability q, and the rest never."""
+    gamma = mean = math.sqrt(q)
+    least = until_the_first_payoff(plays, 1, K, mean, gamma)
+    for tree in (random_tree(np.random.default_rng(seed), K, plays), greedy_tree(0, K, plays)):
+        regrets = []
+        for good in range(K):
+            law, missed = {(): 1.0}, 0.0
+            for t, level in enumerate(tree):
+                for seen in [s for s in law if len(s) == t]:
+                    chance, arm = law.pop(seen), level[place(seen)]
+                    missed += chance * mean * (arm != good)
+                    pays = q if arm == good else 0.0
+                    law |= {(*seen, 0): chance * (1 - pays), (*seen, 1): chance * pays}
+            regrets.append(missed)
+        assert np.mean(regrets) >= least - 1e-12
+
+
+@settings(max_examples=300)
+@given(st.integers(4, 40), st.integers(1, 40_000), st.floats(0.05, 1), st.floats(1, 1e6))
+def test_theorem_3_prime_has_its_bound_from_its_horizon_on(K, more, eps, factor):
+    d = K + more
+    least = theory.theorem3_prime(d, K, eps)
+    assert 2 * d <= least <= theory.theorem3_repaired(d, K, eps) * (1 + 1e-9)
+    for T in (least, least * factor):
+        if T < 1e300:
+            world = LowerBound(math.ceil(T), d, K, eps, "capped")
+            assert world.theta_norm <= 1 + 1e-12
+            assert stage_by_stage(world) >= theory.theorem3(T, d, eps)
+
+
+def test_the_condition_of_theorem_3_prime_by_hand():
+    assert theory.theorem3_prime(5, 4, 1) == 10  # 0.38²·4 is less than 2d
+    assert theory.theorem3_prime(401, 4, 1) == pytest.approx(0.1444 * 400 * 100)
+    assert theory.theorem3_prime(401, 4, 0.5) == pytest.approx(0.054872 * 400 * 1000)
+    assert theory.theorem3_prime(10**4, 4, 0.001) == math.inf
+
+
+@pytest.mark.parametrize("dim", [5, 1_943, 1_944, 2_306, 3_001])
+def test_the_bound_is_proved_at_every_horizon_from_there_on_and_not_just_below(dim):
+    least = proved_from(dim, 4, 1.0)
+    upto = math.ceil(theory.theorem3_prime(dim, 4, 1.0))
+    step = max(1, (upto - least) // 2_000)
+    for T in (least, *range(least, upto, step)):
+        world = LowerBound(T, dim, 4, 1.0, "capped")
+        assert stage_by_stage(world) >= theory.theorem3(float(T), dim, 1.0)
+    if least > 2 * dim:
+        below = LowerBound(least - 1, dim, 4, 1.0, "capped")
+        assert stage_by_stage(below) < theory.theorem3(float(least - 1), dim, 1.0)
+    assert (least > 2 * dim) is (dim >= 1_944)

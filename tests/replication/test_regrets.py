@@ -198,3 +198,78 @@ def test_a_run_is_violated_by_a_lost_or_a_far_arm_alone(wrong, monkeypatch):
         table = DataFrame(lines)
         monkeypatch.setattr(tables, "read_curves", lambda *_, table=table: table)
         assert regrets.audit("x", "y", lambda _: 1.0).violated == violated
+
+
+def small(policy, regrets, horizon, **more):
+    """Runs of a policy that ended with these regrets."""
+    return replace(some_runs(regrets, horizon), policy=policy, **more)
+
+
+def test_costs_are_per_play_with_controls_by_their_names_in_words():
+    found = [small("Uniform", [1.0, 3.0], T) for T in (100, 1000)] + [small("P", [5.0], 100)]
+    table = regrets.costs(found, ("P", "Uniform"))
+    assert table.index.tolist() == ["P", "uniform play"]
+    assert table.columns.tolist() == ["T = 10²", "T = 10³"]
+    assert table.loc["uniform play"].tolist() == pytest.approx([0.02, 0.002])
+    assert table.loc["P", "T = 10²"] == pytest.approx(0.05)
+
+
+def test_steps_are_slopes_from_each_point_to_the_next():
+    points = [some_runs([1.0], 10), some_runs([100.0], 100), some_runs([1000.0], 10_000)]
+    assert regrets.steps(points) == "2.00, 0.50"
+    assert regrets.steps(points[:2], [1.0, 10_000.0]) == "0.50"
+
+
+def test_an_audit_as_a_table_adds_up_its_stages_and_keeps_whole_numbers():
+    by_stage = {"visits": np.array([5, 4]), "lost": np.array([0, 2]), "far": np.array([0, 3])}
+    made = regrets.Audit(3, violated=1, missed=7, stages=9, lemma3=0.5, lemma6=0.25, **by_stage)
+    column = regrets.audit_table({"here": made})["here"]
+    assert column.tolist()[:-1] == [3, 9, 0.5, 0.25, 9, 2, 7, 2, 3, 1]
+    p = column.iloc[-1]  # at most one of three with a chance of 1 %
+    assert (1 - p) ** 3 + 3 * p * (1 - p) ** 2 == pytest.approx(0.01)
+    assert isinstance(column["runs"], int)
+
+
+def test_stages_that_do_not_exist_are_left_out_of_their_table():
+    one = replace(some_runs([0.0], 10), explored=np.array([[3, 2]]))
+    assert regrets.stages_table([one], 3)["T = 10¹"].tolist() == [3, 2, None]
+
+
+def controls_at(*horizons):
+    costs = {"Uniform": 0.5, "GreedyRidge": 0.001, "LinUCB": 0.002}
+    return [small(name, [cost * T] * 2, T) for name, cost in costs.items() for T in horizons]
+
+
+def labels(figure):
+    return {text.get_text().strip() for ax in figure.axes for text in ax.texts} - {""}
+
+
+def test_the_figure_of_a_bound_has_it_beside_two_per_play_and_all_controls():
+    found = controls_at(10_000, 100_000) + [small("SupBTC", [9.0, 9.0], T) for T in (10_000, 10**5)]
+    figure = regrets.bound_figure(found, "SupBTC", lambda T: 7 * T, "Theorem 9", "a finding")
+    assert labels(figure) == {
+        *("Theorem 9", "2 per play", "uniform play", "SupBTC", "greedy ridge, LinUCB")
+    }
+    slopes = [line.get_ydata()[-1] / line.get_xdata()[-1] for line in figure.axes[0].lines[:3]]
+    assert slopes == pytest.approx([7, 2, 0.5])
+    assert figure.axes[0].get_title() == "a finding"
+
+
+def test_the_figure_of_learning_has_a_panel_for_each_moment_and_names_other_widths():
+    mine = [small("SupBTC", [9.0, 9.0], T, settings={}) for T in (10_000, 10**5)]
+    narrow = [replace(one, settings={"width_scale": 0.2}) for one in mine]
+    figure = regrets.learning_figure([mine], [mine, narrow], controls_at(10_000), "learns")
+    assert [ax.get_title() for ax in figure.axes] == ["ε = 1", "ε = ½"]
+    assert labels(figure) == {
+        *("2T", "uniform play", "SupBTC", "greedy ridge, LinUCB", "widths × 0.2")
+    }
+    longest = max(line.get_xdata()[-1] for line in figure.axes[0].lines)
+    assert longest == 10**5  # that of uniform play goes on to the policy's last horizon
+
+
+def test_the_figure_of_stages_has_shares_that_add_up_to_one():
+    one = replace(some_runs([0.0], 10), explored=np.array([[3, 1]]))
+    figure = regrets.stages_figure({"a": [one], "b": [one]}, 2, "stages")
+    heights = [bar.get_height() for bar in figure.axes[0].patches]
+    assert heights == pytest.approx([0.75, 0.25])
+    assert [ax.get_title() for ax in figure.axes] == ["a", "b"]

@@ -6,7 +6,8 @@ import pytest
 import heavybandit as hb
 from heavybandit.engine.state import N_SUSPECTS
 from heavybandit.noise import StudentT
-from heavybandit.replication.theorem_1 import biases, stage_bias
+from heavybandit.policy import CONTEXT_STREAM, stream
+from heavybandit.replication.theorem_1 import biases, follow, stage_bias
 
 WORLD = hb.symmetric(StudentT(2.2, 2.0), n_arms=4, dim=3)
 SETTINGS = {"horizon": 400, "v": 4.0, "width_scale": 0.05}
@@ -93,3 +94,32 @@ def test_the_biases_of_many_seeds_are_those_of_each_run(explore):
         assert wanted[-1] == pytest.approx(literal_bias(literal, WORLD.theta_star(seed), 1))
     assert found.tolist() == wanted
     assert len(set(wanted)) == 4
+
+
+def test_following_a_run_sees_what_the_basic_algorithm_said_and_who_was_dropped():
+    """Recomputed from the history alone, with the rounds of each stage that came before."""
+    settings = {**SETTINGS, "horizon": 120, "n_arms": 4, "dim": 3, "seed": 5}
+    plain, policy = (hb.paper.SupBTC(**settings) for _ in range(2))
+    arms = hb.simulate(plain, WORLD, seed=5, keep_arms=True).arms
+    visits = follow(policy, WORLD, seed=5)
+    assert policy._Psi == plain._Psi
+    V, Y = plain._history()
+    X = WORLD.contexts(stream(5, CONTEXT_STREAM), 0, 120, 1)
+    np.testing.assert_array_equal(V, X[np.arange(120), arms])
+    alive, dropped = np.arange(4), 0
+    for visit in visits:
+        t, s = visit.round, visit.stage
+        alive = np.arange(4) if s == 1 else alive
+        np.testing.assert_array_equal(visit.arms, alive)
+        before = [tau for tau in plain._Psi[s] if tau < t - 1]
+        offered = X[t - 1]
+        r_hat, w = hb.paper.btc(V[before], Y[before, 0], offered[alive], plain._alpha_btc(), 1.0)
+        np.testing.assert_allclose(visit.r_hat, r_hat, atol=1e-12)
+        np.testing.assert_allclose(visit.w, 0.05 * w)
+        np.testing.assert_allclose(visit.means, offered @ WORLD.theta_star(5))
+        upper = visit.r_hat + visit.w
+        alive, were = alive[upper >= upper.max() - 2.0 ** (1 - s)], len(alive)
+        dropped += were - len(alive)
+    assert {visit.round for visit in visits} == set(range(1, 121))
+    assert dropped > 10
+    assert max(visit.stage for visit in visits) > 2

@@ -53,8 +53,8 @@ lemma-4 | Section 5.2, Lemma 4 | replication.theorem_1.biases
   Given a stage's contexts, its payoffs are independent
   replication/test_theorem_1.py::test_the_biases_of_many_seeds_are_those_of_each_run
 lemma-5 | Section 5.2, Lemma 5 | replication.regrets.audit
-  With probability 1 − δS, in every round and stage all intervals hold, the best arm survives, and
-  what survives is within 2^{3−s} of it
+  If Propositions 1 and 2 apply in every stage, then with probability 1 − δS, in every round and
+  stage, all intervals hold, the best arm survives, and what survives is within 2^{3−s} of it
   test_simulate.py::test_an_audit_counts_by_stage_what_the_paper_holds
 lemma-6 | Section 5.2, Lemma 6 | theory.lemma6
   A stage s of n rounds has n ≤ 5·2^s(1 + α)√(d n ln n)

@@ -13,9 +13,15 @@ from numpy.typing import NDArray
 
 from .. import theory
 from ..pipeline import tables
+from ..pipeline.recipes import CONTROLS
 from ..pipeline.spec import RunSpec, by_name
 from ..policy import Floats
-from .statistics import CONFIDENCE, mean_limit
+from .showing import power
+from .statistics import CONFIDENCE, limits, mean_limit
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -203,3 +209,152 @@ def slope(points: list[Runs], x: list[float] | None = None) -> tuple[float, floa
     pseudo = n * middle - (n - 1) * np.polyfit(at, np.log(without), 1)[0]
     half = mean_limit(pseudo)
     return middle, middle - half, middle + half
+
+
+NAMES = {"Uniform": "uniform play", "GreedyRidge": "greedy ridge"}
+"""Controls as a chapter calls them; other policies by their own name."""
+
+
+def costs(found: list[Runs], policies: Iterable[str]) -> DataFrame:
+    """Mean regret per play, one row per policy and one column per horizon."""
+    from pandas import DataFrame
+
+    return DataFrame(
+        {
+            NAMES.get(policy, policy): {
+                f"T = {power(one.horizon)}": one.per_play for one in found if one.policy == policy
+            }
+            for policy in policies
+        }
+    ).T
+
+
+def steps(points: list[Runs], x: list[float] | None = None) -> str:
+    """The slope of ln mean regret from each horizon (or x) to the next, as a cell of a table."""
+    at = np.log([one.horizon for one in points] if x is None else x)
+    each = np.diff(np.log([one.regrets.mean() for one in points])) / np.diff(at)
+    return ", ".join(f"{slope:.2f}" for slope in each)
+
+
+def audit_table(audits: dict[str, Audit]) -> DataFrame:
+    """What audits found, one column per audit; counts by stage are added up."""
+    from pandas import DataFrame, Series
+
+    columns = {}
+    for name, made in audits.items():
+        found = {
+            "runs": made.runs,
+            "stages of two rounds or more": made.stages,
+            "Lemma 3: largest ratio": made.lemma3,
+            "Lemma 6: largest ratio": made.lemma6,
+            "visits to a stage": int(made.visits.sum()),
+            "deepest stage visited": len(made.visits),
+            "intervals that missed": made.missed,
+            "visits without the best arm": int(made.lost.sum()),
+            "arms too far from the best": int(made.far.sum()),
+            "runs with a violation": made.violated,
+            "… upper limit on their share": limits(made.violated, made.runs)[1],
+        }
+        columns[name] = Series(found, dtype=object)  # whole numbers stay whole
+    return DataFrame(columns)
+
+
+def stages_table(found: list[Runs], deepest: int) -> DataFrame:
+    """Rounds that each stage explored in the first seed's run, one column per horizon."""
+    from pandas import DataFrame, Series
+
+    columns = {}
+    for one in found:
+        explored = one.explored[0].tolist() + [None] * deepest
+        names = [f"stage {s}" for s in range(1, deepest + 1)]
+        columns[f"T = {power(one.horizon)}"] = Series(explored[:deepest], names, dtype=object)
+    return DataFrame(columns)
+
+
+def bound_figure(
+    found: list[Runs], policy: str, bound: Callable[[float], float], named: str, title: str
+) -> Figure:
+    """Regret against plays on one instance, beside a theorem's bound, 2 per play and the controls.
+
+    found   runs of the policy, of uniform play, greedy ridge and LinUCB at several horizons
+    """
+    from . import plotting
+
+    T, colour = np.geomspace(1e4, 1e16, 200), plotting.look(policy).colour
+    of = {p: [one for one in found if one.policy == p] for p in (policy, *CONTROLS)}
+    limit = np.array([bound(t) for t in T])
+    figure, axes = plotting.panels(size=(8.0, 4.4))
+    uniform = of["Uniform"][-1].per_play
+    for values, line, ink, words in (
+        (limit, "--", colour, named),
+        (2 * T, ":", "#666666", "2 per play"),
+        (uniform * T, "-", "#000000", "uniform play"),
+    ):
+        axes.loglog(T, values, line, color=ink)
+        plotting.line_label(axes, T[-1], values[-1], words, ink)
+    for name, words in ((policy, " "), ("LinUCB", " "), ("GreedyRidge", "greedy ridge, LinUCB")):
+        regret = [one.regrets for one in of[name]]
+        plotting.draw_horizons(axes, name, [o.horizon for o in of[name]], regret, words)
+    end = of[policy][-1]  # its name below its end, clear of the line of uniform play
+    plotting.line_label(axes, end.horizon, float(end.regrets.mean()) / 4, policy, colour)
+    axes.set(xlabel="plays T", ylabel="regret", title=title)
+    return figure
+
+
+def learning_figure(
+    left: list[list[Runs]], right: list[list[Runs]], controls: list[Runs], title: str
+) -> Figure:
+    """Regret against the horizon for ε = 1 and ½, with the controls of the same world and 2T.
+
+    left, right   sets of runs of one policy; the first with the printed widths, a second with
+                  the widths that its settings say
+    """
+    from . import plotting
+
+    figure, axes = plotting.panels(2, size=(8.4, 4.2), sharey=True)
+    last = max(one.horizon for one in left[0])
+    for ax, sets, name in ((axes[0], left, "ε = 1"), (axes[1], right, "ε = ½")):
+        ends = np.array([1e4, last])
+        for policy in CONTROLS:
+            same = [o for o in controls if o.policy == policy and o.where == sets[0][0].where]
+            said = {"GreedyRidge": "greedy ridge, LinUCB"}
+            at, regret = [o.horizon for o in same], [o.regrets for o in same]
+            plotting.draw_horizons(ax, policy, at, regret, said.get(policy, " "))
+            if policy == "Uniform":  # its cost is constant, so its line may go on
+                line = same[-1].per_play * ends
+                ax.plot(ends, line, color=plotting.look(policy).colour)
+                plotting.line_label(ax, last, float(line[-1]), "uniform play")
+        for i, mine in enumerate(sets):
+            words = f"widths × {mine[0].settings['width_scale']:g}" if i else ""
+            drawn = mine[0].policy.replace("Sup", "Flat") if i else mine[0].policy  # dotted
+            at, regret = [o.horizon for o in mine], [o.regrets for o in mine]
+            plotting.draw_horizons(ax, drawn, at, regret, words)
+        ax.plot(ends, 2 * ends, "--", color="#666666")
+        plotting.line_label(ax, last, 2.0 * last, "2T", "#666666")
+        ax.set(xscale="log", yscale="log", xlabel="plays T", xlim=(7e3, 40 * last))
+        ax.set_title(name, fontsize=10)
+    axes[0].set_ylabel("regret")
+    figure.suptitle(title)
+    return figure
+
+
+def stages_figure(sets: dict[str, list[Runs]], deepest: int, title: str) -> Figure:
+    """The share of its rounds that each stage explored, one bar per horizon, one panel per set."""
+    from . import plotting
+
+    figure, axes = plotting.panels(len(sets), size=(8.4, 3.8), sharey=True)
+    for ax, (name, mine) in zip(axes, sets.items(), strict=True):
+        shares = np.zeros((len(mine), max(one.explored.shape[1] for one in mine)))
+        for i, one in enumerate(mine):
+            shares[i, : one.explored.shape[1]] = one.explored.sum(axis=0) / one.explored.sum()
+        plotting.stage_bars(ax, shares[:, :deepest], [_ten(one.horizon) for one in mine])
+        ax.set_xlabel("plays T")
+        ax.set_title(name, fontsize=10)
+    axes[0].set_ylabel("share of the rounds explored in stage …")
+    figure.suptitle(title)
+    return figure
+
+
+def _ten(horizon: int) -> str:
+    """A power of ten as matplotlib sets it."""
+    return f"$10^{{{round(math.log10(horizon))}}}$"

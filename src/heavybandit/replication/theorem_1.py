@@ -9,9 +9,11 @@ bandits do.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..checks import whole
 from ..pipeline.recipes import recipe
@@ -101,3 +103,44 @@ def biases(world: Any, explore: str, seeds: range, stage: int = 1, **settings: A
         simulate(policy, world, seed=seed, checkpoints=1)
         found.append(stage_bias(policy, world.theta_star(seed), stage))
     return np.array(found)
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What a stage of a literal master saw when a round visited it."""
+
+    round: int  # t
+    stage: int  # s
+    arms: NDArray[np.intp]  # Â_s, the arms that entered it
+    r_hat: Floats  # their estimates …
+    w: Floats  # … and half-widths
+    means: Floats  # (K,) xᵀθ* of all arms on offer
+
+
+def follow(policy: Any, world: Any, seed: int = 0) -> list[Visit]:
+    """Let a master of `heavybandit.paper` play all its rounds, and keep what every stage saw.
+
+    A round enters stage 1 first and each later stage at most once, so that the n-th call of the
+    basic algorithm in a round belongs to stage n.
+    """
+    from ..simulate import simulate
+
+    theta, visits, basic, choose = world.theta_star(seed), [], policy._basic, policy._choose
+    calls: list[tuple[Floats, Floats, Floats]] = []
+
+    def noted(V: Floats, Y: Floats, X: Floats) -> tuple[Floats, Floats]:
+        r_hat, w = basic(V, Y, X)
+        calls.append((X, r_hat, policy.width_scale * w))
+        return r_hat, w
+
+    def chosen(X: Floats, luck: float) -> int:
+        calls.clear()
+        arm = choose(X, luck)
+        for stage, (offered, r_hat, w) in enumerate(calls, 1):
+            arms = np.flatnonzero((X[:, None] == offered).all(axis=2).any(axis=1))
+            visits.append(Visit(policy.round, stage, arms, r_hat, w, X @ theta))
+        return int(arm)
+
+    policy._basic, policy._choose = noted, chosen
+    simulate(policy, world, seed, checkpoints=1)
+    return visits

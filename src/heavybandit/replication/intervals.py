@@ -221,17 +221,24 @@ def draw_by_noise(
     """One row per noise and one marker per history; one panel per value, named under its axis."""
     from . import plotting
 
-    noises = list(by_noise(cases))
+    noises, histories = list(by_noise(cases)), list(by_history(cases))
     figure, axes = plotting.panels(len(panels), size=(7.8, 4.4), sharey=True)
     for one, (label, values) in zip(np.atleast_1d(axes), panels.items(), strict=True):
         found = {(c.design, c.noise): x for c, x in zip(cases, values, strict=True)}
-        for i, history in enumerate(by_history(cases)):
+        for i, history in enumerate(histories):
             column = [found.get((history, noise), np.nan) for noise in noises]
             name = history if one is np.atleast_1d(axes)[0] else None
-            plotting.rows(one, noises, column, which=i, label=name, lower=0.16 * (i - 1.5))
+            plotting.rows(
+                one,
+                noises,
+                column,
+                which=i,
+                label=name,
+                lower=0.16 * (i - (len(histories) - 1) / 2),
+            )
         one.set(xlabel=label, **axis)
     figure.suptitle(title)
-    columns = 4 if len(by_history(cases)) < 5 else 3
+    columns = 4 if len(histories) < 5 else 3
     figure.legend(loc="outside lower center", ncols=columns, frameon=False, fontsize=9)
     return figure
 

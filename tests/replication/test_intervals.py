@@ -22,9 +22,13 @@ from heavybandit.replication.intervals import (
     LAW_LABELS,
     Covered,
     bad_enough,
+    by_history,
+    by_noise,
     cases,
+    draw_by_noise,
     extremal_tail,
     median_errs,
+    middle,
     plays_enough,
 )
 from tiny import filled, published
@@ -123,6 +127,31 @@ def test_a_tail_by_hand():
     assert above == pytest.approx([1, 0.9, 0.9, 0.4, 0.4, 0.4, 0])
     assert BASE.largest("largest") == pytest.approx(10**0.15)
     assert BASE.largest("single") == pytest.approx(10**0.05)
+
+
+def test_a_middle_is_the_least_level_that_at_most_half_exceed():
+    assert middle(BASE) == pytest.approx(1)  # one value is at most 0.79, five more at most 1
+    assert middle(BASE, "single") == pytest.approx(10**0.05)
+
+
+OTHER_NOISE = dataclasses.replace(BASE, law="lottery")
+OTHER_HISTORY = dataclasses.replace(BASE, design="few rounds", eps=0.25)
+
+
+def test_cases_are_grouped_by_history_and_by_noise_with_its_order():
+    found = [BASE, OTHER_HISTORY, OTHER_NOISE]
+    assert by_history(found) == {"one context": [BASE, OTHER_NOISE], "few rounds": [OTHER_HISTORY]}
+    assert list(by_noise(found)) == ["extremal, ε = 0.5", "extremal, ε = 0.25", "lottery, ε = 0.5"]
+
+
+def test_a_figure_by_noise_has_a_row_per_noise_and_a_marker_where_there_is_a_case():
+    found = [BASE, OTHER_HISTORY, OTHER_NOISE]
+    (axes,) = draw_by_noise({"share": [1.0, 2.0, 3.0]}, found, "a finding").axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == list(by_noise(found))
+    drawn = {line.get_label(): line.get_xdata() for line in axes.get_lines()}
+    assert np.array_equal(drawn["one context"], [1, np.nan, 3], equal_nan=True)
+    assert np.array_equal(drawn["few rounds"], [np.nan, 2, np.nan], equal_nan=True)
+    assert axes.get_xlabel() == "share"
 
 
 @given(SOME_VALUES)

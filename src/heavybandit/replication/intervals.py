@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from .regrets import Ints
 from .statistics import limits
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from pandas import DataFrame
 
 DESIGN_LABELS = {
@@ -61,9 +63,14 @@ class Covered:
         return self.delta / self.horizon
 
     @property
+    def noise(self) -> str:
+        """Noise and ε in a few words."""
+        return f"{self.law}, ε = {self.eps:g}"
+
+    @property
     def name(self) -> str:
         """Design, noise and ε in a few words."""
-        return f"{self.design}, {self.law}, ε = {self.eps:g}"
+        return f"{self.design}, {self.noise}"
 
     def trials(self, count: str) -> tuple[int, int]:
         """How often something happened, and of how many repetitions."""
@@ -184,3 +191,146 @@ def _covered(case: Case, rows: DataFrame, bins: DataFrame) -> Covered:
         histograms=histograms,
         **by_arm,
     )
+
+
+def by_history(cases: Sequence[Covered]) -> dict[str, list[Covered]]:
+    """The cases of each history, in order."""
+    found: dict[str, list[Covered]] = {}
+    for case in cases:
+        found.setdefault(case.design, []).append(case)
+    return found
+
+
+def by_noise(cases: Sequence[Covered]) -> dict[str, list[Covered]]:
+    """The cases of each noise, in order."""
+    found: dict[str, list[Covered]] = {}
+    for case in cases:
+        found.setdefault(case.noise, []).append(case)
+    return found
+
+
+def middle(case: Covered, kind: str = "largest") -> float:
+    """The median of a histogram's values: the least level that at most half of them exceed."""
+    levels, above = case.tail(kind)
+    return float(levels[np.argmax(above <= 0.5)])
+
+
+def draw_by_noise(
+    panels: Mapping[str, Sequence[float]], cases: Sequence[Covered], title: str, **axis: Any
+) -> Figure:
+    """One row per noise and one marker per history; one panel per value, named under its axis."""
+    from . import plotting
+
+    noises, histories = list(by_noise(cases)), list(by_history(cases))
+    figure, axes = plotting.panels(len(panels), size=(7.8, 4.4), sharey=True)
+    for one, (label, values) in zip(np.atleast_1d(axes), panels.items(), strict=True):
+        found = {(c.design, c.noise): x for c, x in zip(cases, values, strict=True)}
+        for i, history in enumerate(histories):
+            column = [found.get((history, noise), np.nan) for noise in noises]
+            name = history if one is np.atleast_1d(axes)[0] else None
+            plotting.rows(
+                one,
+                noises,
+                column,
+                which=i,
+                label=name,
+                lower=0.16 * (i - (len(histories) - 1) / 2),
+            )
+        one.set(xlabel=label, **axis)
+    figure.suptitle(title)
+    columns = 4 if len(histories) < 5 else 3
+    figure.legend(loc="outside lower center", ncols=columns, frameon=False, fontsize=9)
+    return figure
+
+
+def draw_slack(cases: Sequence[Covered], title: str) -> Figure:
+    """For each history: the largest |error|/c, median to maximum, beside the half-width over c."""
+    from . import plotting
+
+    figure, axes = plotting.panels(2, down=2, size=(7.8, 6.0), sharex=True, sharey=True)
+    for one, (history, same) in zip(axes, by_history(cases).items(), strict=True):
+        noises = [case.noise for case in same]
+        spans = [(middle(case), case.largest("largest")) for case in same]
+        first = one is axes[0]
+        words = ("largest |error|/c: median to maximum", "α + 1: half-width/c")
+        said = words if first else (None, None)
+        plotting.rows(one, noises, [m for m, _ in spans], spans=spans, label=said[0])
+        plotting.rows(one, noises, [case.alpha + 1 for case in same], which=1, label=said[1])
+        one.set(xscale="log")
+        one.set_title(history, fontsize=10)
+    for one in axes[2:]:
+        one.set_xlabel("in units of c")
+    figure.suptitle(title)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
+    return figure
+
+
+def draw_lemma_1(curves: Mapping[str, tuple[Floats, Floats]]) -> Figure:
+    """The share of Lemma 1's bound that each noise uses against s, named where its line ends."""
+    from . import plotting
+
+    figure, axes = plotting.panels(size=(7.8, 4.2))
+    s = np.geomspace(1e-4, 0.4, 50)
+    axes.plot(s, 1 / (2 + s), color="#000000")
+    plotting.line_label(axes, 0.4, 0.5, "one extremal variable\n(exact)")
+    ends = sorted((float(np.log10(used[np.argmax(s)])), name) for name, (s, used) in curves.items())
+    places = plotting.apart([place + 4 for place, _ in ends], 0.14)
+    heights = {name: 10 ** (y - 4) for (_, name), y in zip(ends, places, strict=True)}
+    for i, (name, (s, used)) in enumerate(curves.items()):
+        axes.plot(s, used, **plotting.style(i))
+        plotting.line_label(axes, 0.4, heights[name], name, plotting.PALETTE[i])
+    axes.axhline(1, color="#000000", linewidth=0.8)
+    axes.annotate("the whole bound", (1.1e-4, 1.1), fontsize=9)
+    axes.set(xscale="log", yscale="log", xlim=(1e-4, 0.42), ylim=(1e-3, 1.7), xlabel="s")
+    axes.set_ylabel("probability over its bound 2s + s²")
+    axes.set_title("No noise tried uses more than half of Lemma 1's bound")
+    return figure
+
+
+def draw_plays(bad: float, allowed: float, printed: int, arms: int) -> Figure:
+    """Three bounds on the chance of a miss against the plays per round, and what is allowed."""
+    from . import plotting
+
+    plays = np.arange(1, printed + 6, 2)
+    shares = {
+        "¼ bad\n(Lemma 2)": (0.25, (121, 2e-10)),
+        "25/144 bad\n(Lemma 2's proof)": (25 / 144, (79, 3e-9)),
+        "share bad\nas counted": (bad, (28, 1e-10)),
+    }
+    curves = {"the proof: 2K exp(−r/8)": (2 * arms * np.exp(-plays / 8), (93, 2e-3))}
+    for name, (share, place) in shares.items():
+        curves[name] = np.array([2 * arms * median_errs(share, int(r)) for r in plays]), place
+    figure, axes = plotting.panels(size=(7.8, 4.2))
+    for i, (name, (chance, place)) in enumerate(curves.items()):
+        colour = plotting.PALETTE[i]
+        axes.plot(plays, chance, color=colour, linestyle=plotting.LINES[i])
+        axes.annotate(name, place, color=plotting.ink(colour), fontsize=9)
+    axes.axhline(allowed, color="#000000", linewidth=0.8)
+    axes.annotate("δ/(T ln T)", (1, allowed / 4), fontsize=9)
+    axes.set(yscale="log", ylim=(1e-12, 3), xlim=(0, printed + 6), xlabel="plays per round, r")
+    axes.set_ylabel(f"bound on the probability of a miss, {arms} arms")
+    plotting.rule(axes, printed, "r as printed")
+    return figure
+
+
+def draw_ridge(cases: Sequence[Covered], scaled: Sequence[float]) -> Figure:
+    """How often the largest error exceeds multiples of the half-width: BMM's, and ridge's."""
+    from . import plotting
+
+    figure, axes = plotting.panels(len(cases), size=(7.8, 3.5), sharey=True)
+    for one, case, half in zip(axes, cases, scaled, strict=True):
+        halves = {"BMM": ("largest", case.alpha + 1), "ridge, scaled": ("ridge", half)}
+        for i, (name, (kind, width)) in enumerate(halves.items()):
+            x, above = case.tail(kind)
+            look: dict[str, Any] = {"color": plotting.PALETTE[i], "linestyle": plotting.LINES[i]}
+            look["label"] = name if one is axes[0] else None
+            one.plot(x[above > 0] / width, above[above > 0], **look)
+        one.axvline(1, color="#000000", linewidth=0.8)
+        one.set(xscale="log", yscale="log", xlim=(1e-3, 200), ylim=(1e-4, 1.5))
+        one.set_title(case.noise, fontsize=10)
+        one.set_xticks([1e-3, 1e-2, 0.1, 1, 10, 100])
+    axes[1].set_xlabel("largest error over half-width")
+    axes[0].set_ylabel("share of repetitions above")
+    figure.suptitle("Ridge regression's errors keep the noise's tail; BMM's do not")
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
+    return figure

@@ -7,8 +7,9 @@ without drawing anything, from E[X^k; a ≤ X ≤ b] of each noise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, singledispatch
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
@@ -18,6 +19,9 @@ from ..pipeline.recipes import recipe
 from ..policy import TIE, Floats
 from .coverage import Case, Coverage, Design
 from .proposition_1 import FIXED_CASES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 RARE_AND_LARGE = Case(
     recipe("same", rounds=2_500), recipe("TwoPointPayoff", gamma=1 / 50.5), 1.0, 10_000, 0.01
@@ -172,3 +176,41 @@ def _exactly(design: Design, noise: Noise, eps: float) -> tuple[Floats, Floats, 
     first, second = truncated_moments(noise, means, limit)
     bias = np.abs(np.sum(beta * (first - means - noise.mean), axis=1))
     return bias, np.sum(beta**2 * second, axis=1), h
+
+
+def draw_bernstein(x: Floats, ratios: Mapping[str, Floats]) -> Figure:
+    """Bounds over the probability that they bound, against x; each named where its line ends."""
+    from . import plotting
+
+    figure, axes = plotting.panels(size=(7.8, 4.2))
+    for i, (name, ratio) in enumerate(ratios.items()):
+        shown = ratio < 1e12
+        axes.plot(x[shown], ratio[shown], color=plotting.PALETTE[i], linestyle=plotting.LINES[i])
+        end = x[shown][-1], ratio[shown][-1]
+        plotting.line_label(axes, *end, name, plotting.PALETTE[i])
+    axes.axhline(1, color="#000000", linewidth=0.8)
+    axes.annotate("a bound must stay above this line", (3, 0.2), fontsize=9)
+    axes.set(yscale="log", ylim=(1e-5, 1e13), xlim=(0, 122), xlabel="deviation x, in units of h")
+    axes.set_ylabel("bound over exact probability")
+    axes.set_title("With Var and h the displayed bound is smaller than the probability")
+    return figure
+
+
+def draw_storage(rounds: Floats, kept: Mapping[str, Sequence[int]]) -> Figure:
+    """Payoffs that are kept one by one against the round, beside all payoffs so far."""
+    from . import plotting
+
+    figure, axes = plotting.panels(size=(7.8, 4.0))
+    axes.plot(rounds, rounds, color="#000000", linestyle="--")
+    axes.annotate("all payoffs\n(the remark)", (700, 4e3), ha="right", fontsize=9)
+    places = {0: (130, 21), 1: (100, 0.12)}
+    for i, (noise, seen) in enumerate(kept.items()):
+        colour = plotting.PALETTE[i]
+        axes.plot(rounds, seen, color=colour, linestyle=plotting.LINES[i], linewidth=1.3)
+        words = f"suspects, {noise} noise"
+        axes.annotate(words, places[i], color=plotting.ink(colour), fontsize=9)
+    axes.set(xscale="log", yscale="symlog", ylim=(-0.2, 2e5), xlabel="round")
+    axes.set_ylabel("payoffs kept")
+    axes.set_yticks([0, 1, 10, 100, 1e3, 1e4, 1e5])
+    axes.set_title("A handful of payoffs must be kept, and soon none")
+    return figure

@@ -153,10 +153,37 @@ def test_leaps_and_simulations_have_the_same_law(kind, horizon, scale, size, see
     assert stats.chi2_contingency(table[:, table.sum(axis=0) > 0]).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("p", [0.3, 1e-3, 1e-13, 4e-15])
+@pytest.mark.parametrize("kind", ["bmm", "btc"])
+def test_estimates_from_counts_are_those_of_algorithms_1_and_2(kind):
+    """Of a history in which each arm's values come in any order; 6 plays a round have two medians.
+    With A⁻¹ = LLᵀ, any Z = LᵀX will do."""
+    rng, plays = np.random.default_rng(2), 6 if kind == "bmm" else 1
+    X, values = rng.uniform(-0.5, 0.5, (5, 3)), np.array([-2.0, 0.1, 1.0, 9.0])
+    rounds = np.array([4, 0, 7, 1, 5])
+    V, Y = np.repeat(X, rounds, axis=0), values[rng.integers(4, size=(rounds.sum(), plays))]
+    A_inv = np.linalg.inv(np.eye(3) + V.T @ V)
+    arm_of = np.repeat(np.arange(5), rounds)
+    rules = leaping.Rules(X.T, np.zeros(5), [values] * 5, kind == "btc", 0, 1, 1.0, 0.0)
+    stage = leaping.Stage(np.arange(5), rounds)
+    found = leaping._estimates(
+        rules,
+        0,
+        stage,
+        np.linalg.cholesky(A_inv).T @ X.T,
+        lambda _, arm, __: np.array([(Y[arm_of == arm] == value).sum(axis=0) for value in values]),
+    )
+    if kind == "bmm":
+        expected, _ = hb.paper.bmm(V, Y, X, 1.0)
+    else:
+        expected, _ = hb.paper.btc(V, Y[:, 0], X, 1.0, 1.0)
+        assert stage.truncated > 0
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("p", [0.3, 1e-3, 200 / 2**53, 4e-15])
 def test_counts_of_many_plays_have_the_moments_of_binomials(p):
-    """Mean and variance np of 10⁵ counts with n = 10¹⁶, each within 5 standard errors."""
-    n, size = 10**16, 100_000
+    """Mean and variance of 10⁵ counts with n = 2⁵³, each within 5 standard errors."""
+    n, size = 2**53, 100_000
     drawn = leaping.Drawn(np.random.default_rng(3), [np.array([p, 1 - p])], size)(0, 0, n)
     assert (drawn.sum(axis=0) == n).all()
     centred = drawn[0] - n * p

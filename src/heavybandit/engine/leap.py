@@ -1,8 +1,8 @@
 """SupBMM and SupBTC where the arms stay the same: many rounds in one step, to 10¹⁵ plays.
 
 With ε = 1, `explore="first"`, contexts x_1, …, x_K that never change and payoffs of finitely many
-values, a run has the same law as one of `simulate`, and takes at most K steps a stage whatever the
-horizon. In real arithmetic this is exact:
+values, a run has the same law as one of `simulate`, and takes at most K steps per stage whatever
+the horizon. In real arithmetic this is exact:
 
 *Stages are passed one after the other.* For ε = 1 the width factor f = (α + 1)·width_scale is the
 same in every round. The widths f·√q, q = xᵀA⁻¹x, of stage s therefore change only when stage s
@@ -24,12 +24,13 @@ or for none, and h² = Σ_a m_a β_a². Elimination only takes arms away: what w
 
 *Exploiting changes nothing*, so that the rest of the horizon is one more step.
 
-Comparisons are those of the engine, readings R4 and R15 included. A count m is exact as long as
-(f·2^s)² − 1/q is not within rounding of a whole number; given the payoffs, the tests find the
-plays, arms and survivors of the engine. Counts come from NumPy's binomial generator.
+Comparisons are those of the engine, readings R4 and R15 included. In floating point m is right
+unless (f·2^s)² − 1/q is within rounding of a whole number; given the payoffs that the engine saw,
+the tests find the same arm in every round. Counts come from NumPy's binomial generator.
 
-For ε < 1 none of this helps: the widths of all stages grow with t, the arm that has just become
-narrow is wide again a few rounds later, and a step is a handful of rounds.
+For ε < 1 none of this helps: the widths of all stages grow with t, and the arm that has just become
+narrow is wide again a few rounds later. The number of steps is then proportional to the horizon
+(for ε = 0.5 a step would be four or five rounds), so that `leap` refuses and `simulate` is as good.
 """
 
 from __future__ import annotations
@@ -50,10 +51,10 @@ from .policies import SupBMM, SupBTC
 from .state import GAIN, LEVEL, OFFSET, SCALE, Ints
 
 Counts = Callable[[int, int, int], Ints]
-"""(stage, arm, rounds) → how often each value was paid, (values, plays a round)."""
+"""(stage, arm, rounds) → how often each value was paid, (values, plays per round)."""
 
 THIN = 2.0**-12  # where p is smaller and n huge, NumPy's binomial generator loses digits
-FEW = 32  # payoffs in a column that are drawn one by one
+FEW = 32  # payoffs per column that are drawn one by one
 
 
 class Rules(NamedTuple):
@@ -97,19 +98,20 @@ def walk(rules: Rules, counts: Counts) -> tuple[list[Stage], list[tuple[int, int
         for i, arm in enumerate(alive.tolist()):
             if precise or left == 0 or rules.factor * math.sqrt(q[i]) <= limit:
                 continue
-            u = Z[:, i] / math.sqrt(q[i])
+            played = float(q[i])
+            u = Z[:, i] / math.sqrt(played)
             along, across = _split(Z, u)
             across[:, i] = 0.0
-            m = max(1, math.ceil((rules.factor / limit) ** 2 - 1 / q[i]))
+            m = max(1, math.ceil((rules.factor / limit) ** 2 - 1 / played))
             if level > limit:
-                enough = _rounds_to_level(q, across, q[i], (level / rules.factor) ** 2)
+                enough = _rounds_to_level(q, across, played, (level / rules.factor) ** 2)
                 precise, m = enough <= m, int(min(enough, m))
             m = min(m, left)
             left -= m
             stage.rounds[arm] = m
-            stage.sum_c += _sum_of_roots(1 / q[i], m)
+            stage.sum_c += _sum_of_roots(1 / played, m)
             steps.append((arm, m))
-            Z = across + u[:, None] * (along / math.sqrt(1 + m * q[i]))
+            Z = across + u[:, None] * (along / math.sqrt(1 + m * played))
             q = (Z * Z).sum(axis=0)
             precise = precise or bool(np.all(rules.factor * np.sqrt(q) <= level))
         if left == 0:
@@ -136,17 +138,17 @@ def _split(Z: Floats, u: Floats) -> tuple[Floats, Floats]:
     return along, across - u[:, None] * (u[:, None] * across).sum(axis=0)
 
 
-def _rounds_to_level(q: Floats, across: Floats, q_played: float, most: float) -> float:
-    """The rounds after which no q_b = p + (q_b − p)/(1 + mq) exceeds `most`; perhaps infinite."""
+def _rounds_to_level(q: Floats, across: Floats, played: float, most: float) -> float:
+    """The least m with p + (q_b − p)/(1 + mq) ≤ `most` for every arm b, or infinity."""
     p = (across * across).sum(axis=0)
     wide = q > most
     if np.any(p[wide] >= most):
         return math.inf
-    return float(np.ceil((q[wide] - most) / ((most - p[wide]) * q_played)).max())
+    return float(np.ceil((q[wide] - most) / ((most - p[wide]) * played)).max(initial=1.0))
 
 
 def _sum_of_roots(start: float, m: int) -> float:
-    """Σ_{j<m} (start + j)^{−1/2}: √q over m rounds with one arm, whose 1/q grows by 1 a round.
+    """Σ_{j<m} (start + j)^{−1/2}: √q over m rounds with one arm, whose 1/q grows by 1 per round.
 
     Term by term, and from the 64th on by Euler and Maclaurin's formula.
     """
@@ -174,7 +176,7 @@ def _estimates(rules: Rules, s: int, stage: Stage, Z: Floats, counts: Counts) ->
             kept = np.abs(values * beta[i]) <= h
             r_hat = r_hat + beta[i] * np.where(kept, seen * values, 0.0).sum(axis=0)
             stage.truncated += int(np.where(kept, 0, seen).sum())
-        else:  # a row an arm, a column a play
+        else:  # one row per arm, one column per play
             r_hat = r_hat.reshape(len(h), -1) + beta[i][:, None] * (seen * values).sum(axis=0)
     if r_hat.ndim == 2:
         r_hat = np.sort(r_hat, axis=1)[:, (r_hat.shape[1] - 1) // 2]
@@ -182,10 +184,10 @@ def _estimates(rules: Rules, s: int, stage: Stage, Z: Floats, counts: Counts) ->
 
 
 class Drawn:
-    """Multinomial counts of payoffs: how many are not the commonest value, nor the next, …
+    """Multinomial counts: how many payoffs are rarer than the commonest value, than the next, …
 
-    Of the plays left after a value, the share that has rarer ones is a ratio of sums of small
-    probabilities, which is accurate where 1 − p is not. The last few are drawn one by one.
+    That share of the payoffs left is a ratio of sums of small probabilities, which is accurate
+    where 1 − p is not. The last few payoffs are drawn one by one.
     """
 
     def __init__(self, rng: np.random.Generator, chances: Sequence[Floats], plays: int) -> None:
@@ -201,7 +203,7 @@ class Drawn:
         left = np.full(self.plays, rounds, dtype=np.int64)
         counts = np.zeros((self.sizes[arm], self.plays), dtype=np.int64)
         i = 0
-        while int(left.sum()) > FEW * self.plays:
+        while left.max() > FEW:
             rarer = self._binomial(left, float(tails[i + 1] / tails[i]))
             counts[order[i]] = left - rarer
             left, i = rarer, i + 1
@@ -211,7 +213,7 @@ class Drawn:
         return counts
 
     def _binomial(self, n: Ints, p: float) -> Ints:
-        while 0 < p < THIN:  # n coins with p·q are those of n coins with q that show p too
+        while 0 < p < THIN:  # Binomial(n, p) is Binomial(Binomial(n, THIN), p/THIN)
             n, p = self.rng.binomial(n, THIN), p / THIN
         return np.asarray(self.rng.binomial(n, p))
 

@@ -29,7 +29,9 @@ from heavybandit.replication.intervals import (
     extremal_tail,
     median_errs,
     middle,
+    misses_by_noise,
     plays_enough,
+    ridge_too_often,
 )
 from tiny import filled, published
 
@@ -152,6 +154,25 @@ def test_a_figure_by_noise_has_a_row_per_noise_and_a_marker_where_there_is_a_cas
     assert np.array_equal(drawn["one context"], [1, np.nan, 3], equal_nan=True)
     assert np.array_equal(drawn["few rounds"], [np.nan, 2, np.nan], equal_nan=True)
     assert axes.get_xlabel() == "share"
+
+
+COUNTS = {"misses": 0, "bounded": 9, "scaled": 3, "as_wide": 1}
+
+
+def test_misses_are_added_up_over_the_histories_of_a_noise():
+    here, there = (dataclasses.replace(BASE, design=name, counts=COUNTS) for name in "ab")
+    other = dataclasses.replace(OTHER_NOISE, counts=COUNTS)
+    assert misses_by_noise([here, other, there], "BMM") == [
+        {"noise": "extremal, ε = 0.5", "BMM": 0, "bounded": 18, "scaled": 6, "as wide": 2},
+        {"noise": "lottery, ε = 0.5", "BMM": 0, "bounded": 9, "scaled": 3, "as wide": 1},
+    ]
+
+
+def test_ridge_misses_too_often_where_even_the_lower_limit_is_above_the_allowed():
+    often = dataclasses.replace(BASE, counts=COUNTS)  # 1 of 100 is at least 1.005·10⁻⁴, above 10⁻⁴
+    seldom = dataclasses.replace(often, delta=0.9)  # 3 of 100 is still above 9·10⁻⁴, and 1 is not
+    found = [list(row.values()) for row in ridge_too_often([often, seldom])]
+    assert found == [["scaled", 2, 2, 3], ["as wide", 1, 0, 1]]  # cases, with several, the most
 
 
 @given(SOME_VALUES)

@@ -334,3 +334,28 @@ def draw_ridge(cases: Sequence[Covered], scaled: Sequence[float]) -> Figure:
     figure.suptitle("Ridge regression's errors keep the noise's tail; BMM's do not")
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     return figure
+
+
+RIDGE = {"bounded": "bounded", "scaled": "scaled", "as_wide": "as wide"}
+"""Ridge regression's three intervals, and what tables call them."""
+
+
+def misses_by_noise(cases: Sequence[Covered], own: str) -> list[dict[str, Any]]:
+    """One row per noise, over all histories: repetitions that `own` misses, and that ridge does."""
+    return [
+        {"noise": name, own: sum(case.counts["misses"] for case in same)}
+        | {words: sum(case.counts[kind] for case in same) for kind, words in RIDGE.items()}
+        for name, same in by_noise(cases).items()
+    ]
+
+
+def ridge_too_often(cases: Sequence[Covered]) -> list[dict[str, Any]]:
+    """One row per interval: in how many cases ridge regression misses more often than δ/T."""
+    rows = []
+    for kind, words in list(RIDGE.items())[1:]:
+        over = [case for case in cases if limits(*case.trials(kind))[0] > case.allowed]
+        found = [case.counts[kind] for case in over]
+        several = {"with several misses": sum(count > 1 for count in found)}
+        most = {"most misses in a case": max(found)}
+        rows.append({"interval": words, "cases": len(over)} | several | most)
+    return rows

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from heavybandit.replication import claims
+from heavybandit.replication import claims, ledger
 from heavybandit.replication.claims import Claim
 from stored import claim
 
@@ -188,6 +188,15 @@ def test_a_support_is_one_of_four_and_a_proof_is_named():
         claims.settle("lemma-2", "01_x.ipynb", {}, claims.HOLDS, claims.PROVED, "nowhere")
 
 
+def test_every_form_of_an_entry_says_at_how_many_horizons_it_was_seen():
+    once = claim(**{"seen at": "1 of 3 horizons"})
+    words = f"{claims.SEEN}, at 1 of 3 horizons"
+    assert once.rests_on == words
+    for form in (repr(once), once._repr_markdown_(), ledger.table([once], ledger.Links())):
+        assert words in form
+    assert claim().rests_on == claims.SEEN
+
+
 # The ledger that is committed.
 
 ROOT = Path(__file__).parents[2]
@@ -205,7 +214,7 @@ def test_the_ledger_has_an_entry_for_every_statement_of_the_notebooks_there_are(
 def test_an_entry_names_a_notebook_that_records_it_and_a_test_that_exists(entry):
     notebook = (ROOT / "notebooks" / entry.notebook).read_text()
     assert f'\\"{entry.id}\\"' in notebook
-    assert f"{entry.id}: {entry.verdict} ({entry.support})" in notebook  # as it was shown
+    assert f"{entry.id}: {entry.verdict} ({entry.rests_on})" in notebook  # as it was shown
     if entry.support == claims.PROVED:
         assert f"**{entry.evidence['proof']}.**" in notebook
     file, _, name = entry.test.partition("::")

@@ -31,7 +31,7 @@ def test_the_table_has_a_line_for_every_entry_with_its_verdict():
     lines = ledger.table(LEDGER, ledger.Links()).splitlines()[2:]
     assert len(lines) == len(LEDGER) > 0
     for line, entry in zip(lines, LEDGER, strict=True):
-        assert f" | {entry.verdict} | {entry.support} | " in line
+        assert f" | {entry.verdict} | {entry.rests_on} | " in line
         assert f"**{entry.where}.**" in line
 
 

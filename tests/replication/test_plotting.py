@@ -185,16 +185,13 @@ def test_names_of_runs_that_end_alike_do_not_cover_each_other():
     assert abs(places["Uniform"] - places["Mine"]) > 0.05
 
 
-def test_shares_name_the_largest_of_each_row(axes):
-    plotting.shares(axes, np.array([[0.1, 0.9], [0.7, 0.3]]), ["a", "b"], ["1", "2"])
-    assert [(t.get_text(), t.xy) for t in axes.texts] == [("90", (1, 0)), ("70", (0, 1))]
-    np.testing.assert_array_equal(axes.images[0].get_array(), [[0.1, 0.9], [0.7, 0.3]])
-
-
 def test_a_mosaic_has_a_square_for_each_colour_and_none_for_a_hole(axes):
-    plotting.mosaic(axes, [["#000000", None], ["#FFFFFF", "#0072B2"]], [["a", ""], ["b", "c"]])
+    colours = [["#000000", None], ["#FFFFFF", "#0072B2"]]
+    heavy = [[False, False], [False, True]]
+    plotting.mosaic(axes, colours, [["a", ""], ["b", "c"]], heavy)
     colours = [matplotlib.colors.to_hex(p.get_facecolor()).upper() for p in axes.patches]
     assert colours == ["#000000", "#FFFFFF", "#0072B2"]
+    assert [t.get_fontweight() for t in axes.texts] == ["normal", "normal", "bold"]
     said = [(t.get_text(), t.xy, t.get_color()) for t in axes.texts]
     assert said == [("a", (0, 0), "#FFFFFF"), ("b", (0, 1), "#000000"), ("c", (1, 1), "#FFFFFF")]
     plotting.headings(axes, {0.5: "both"}, [("first", 0, 1), ("second", 1, 2)])
@@ -202,3 +199,52 @@ def test_a_mosaic_has_a_square_for_each_colour_and_none_for_a_hole(axes):
     assert [t.get_text() for t in axes.texts[3:]] == ["both", "first", "second"]
     assert axes.texts[5].xy[1] == 1
     assert [t.get_text() for t in axes.get_legend().get_texts()] == ["black"]
+
+
+def test_stacked_bars_end_where_the_next_part_begins_and_name_parts_with_room(axes):
+    table, words = np.array([[1.0, 3.0, 0.0], [0.1, 0.0, 3.9]]), [["a", "b", "c"], ["d", "e", "f"]]
+    plotting.stacked(axes, ["x", "y"], table, ["#000000", "#FFFFFF", "#D55E00"], words)
+    parts = [
+        (p.get_x(), p.get_width(), round(p.get_y() + p.get_height() / 2)) for p in axes.patches
+    ]
+    assert np.allclose(parts, [(0, 1, 0), (1, 3, 0), (0, 0.1, 1), (0.1, 3.9, 1)])
+    said = [(t.get_text(), t.get_color()) for t in axes.texts]
+    assert said == [("a", "#FFFFFF"), ("b", "#000000"), ("f", "#000000")]
+    bottom, top = axes.get_ylim()
+    assert bottom > top  # so that the first name is on top
+
+
+def test_words_on_any_colour_can_be_read():
+    for colour in (*plotting.PALETTE, "#767676", "#777777", "#FFFFFF"):
+        on_white = plotting.contrast(colour)
+        found = on_white if plotting.over(colour) == "#FFFFFF" else 21 / on_white
+        assert found >= 4.5
+
+
+def test_led_labels_keep_apart_and_lead_to_where_their_curves_end(axes):
+    axes.set(xlim=(0, 10), ylim=(0, 1))
+    ends = {"high": (10.0, 0.51, "#E69F00"), "low": (9.0, 0.5, "#000000")}
+    plotting.led_labels(axes, ends, least=0.1)
+    assert [(t.get_text(), t.xy) for t in axes.texts] == [("low", (9, 0.5)), ("high", (10, 0.51))]
+    low, high = (t.xyann[1] for t in axes.texts)
+    assert high - low >= 0.1 - 1e-6
+    assert [t.get_color() for t in axes.texts] == ["#000000", plotting.ink("#E69F00")]
+    assert all(t.arrow_patch is not None for t in axes.texts)
+
+
+def test_diverging_colours_are_white_in_the_middle_and_full_beyond_one():
+    assert plotting.diverging(0.0) == "#FFFFFF"
+    assert plotting.diverging(-1.0) == plotting.diverging(-7.0) == "#2166AC"
+    assert plotting.diverging(1.0) == plotting.diverging(3.0) == "#D55E00"
+    assert plotting.contrast(plotting.diverging(0.5)) < plotting.contrast(plotting.diverging(0.9))
+
+
+def test_a_title_a_key_and_heads_say_what_a_whole_figure_shows(axes):
+    figure = axes.figure
+    plotting.finding(figure, "it rises")
+    plotting.keys(figure, {"true": "#0072B2", "false": "#BBBBBB"}, 2)
+    plotting.over_columns(axes, {0.5: "both"}, 20)
+    assert figure.get_suptitle() == "it rises"
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["true", "false"]
+    assert [(t.get_text(), t.xy) for t in axes.texts] == [("both", (0.5, 1.0))]

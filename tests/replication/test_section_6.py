@@ -7,6 +7,7 @@ import heavybandit as hb
 from heavybandit.policy import CONTEXT_STREAM, NOISE_STREAM, stream
 from heavybandit.replication import section_6 as module
 from heavybandit.replication.section_6 import habits
+from tiny import some_runs
 
 T, SEED = 300, 5
 POLICIES = {
@@ -75,3 +76,31 @@ def test_the_narrowest_has_no_width_that_it_would_add():
     found = habits(hb.Blind(50, 6, 3), hb.symmetric("student-t", n_arms=6, dim=3))
     assert found.half_width == 0
     assert found.widest < 0.1
+
+
+def test_a_difference_is_shown_with_the_limit_of_its_test():
+    """Gaps 0.2, 0.3, 0.4: mean 0.3, and 6.965·0.1/√3 is Student's limit with two degrees."""
+    one, other = some_runs([30.0, 50.0, 70.0]), some_runs([10.0, 20.0, 30.0])
+    assert module.gap(one, other, 3) == "0.300 ± 0.402"
+
+
+def test_figure_1_draws_the_six_and_two_controls_and_hides_none():
+    plays = np.array([50, 100])
+    shown = (*module.COMPARED, *module.CONTROLS)
+    curves = {
+        (noise, T, policy): (plays * T // 100, np.full((2, 2), 0.1 * T) * [0.5, 1.0])
+        for noise in module.NOISES
+        for T in module.HORIZONS
+        for policy in shown
+    }
+    figure = module.figure_1(curves)
+    assert len(figure.axes) == len(module.NOISES) * len(module.HORIZONS)
+    for axes in figure.axes:
+        named = {text.get_text() for text in axes.texts}
+        assert named == {*module.COMPARED, "uniform play", "Blind"}
+        broad = [line for line in axes.lines if line.get_linewidth() > 3]
+        assert len(broad) == len(module.UNDER)
+    left, right = module.figure_1_with_controls(curves).axes
+    assert {text.get_text() for text in left.texts} == set(module.COMPARED)
+    coloured = {line.get_color() for line in right.lines} - {"#BBBBBB"}
+    assert len(coloured) == 6  # the four baselines are context, in grey

@@ -176,7 +176,7 @@ def do_claims(options: argparse.Namespace) -> int:
     if options.markdown:
         print(table(entries, Links()), end="")
     elif not (options.write_readme or options.write_claims):
-        shown = [(c.id, c.verdict, c.support, c.where) for c in entries]
+        shown = [(c.id, c.verdict, c.rests_on, c.where) for c in entries]
         widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
         for cells in shown:
             padded = (f"{x:<{w}}" for x, w in zip(cells, widths, strict=True))

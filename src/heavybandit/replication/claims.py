@@ -148,12 +148,18 @@ class Claim:
     verdict: str  # one of VERDICTS
 
     def __repr__(self) -> str:
-        return f"{self.id}: {self.verdict} ({self.support})"
+        return f"{self.id}: {self.verdict} ({self.rests_on})"
 
     def _repr_markdown_(self) -> str:
         """The entry as a chapter shows it."""
         said = superscripts(self.statement)
-        return f"**Verdict · {self.where}.** {said}: **{self.verdict}** ({self.support})."
+        return f"**Verdict · {self.where}.** {said}: **{self.verdict}** ({self.rests_on})."
+
+    @property
+    def rests_on(self) -> str:
+        """The support and, where the evidence counts them, the horizons at which it was seen."""
+        seen = self.evidence.get("seen at")
+        return f"{self.support}, at {seen}" if seen else self.support
 
     def __post_init__(self) -> None:
         one_of("id", self.id, IDS)

@@ -73,7 +73,7 @@ def table(entries: Sequence[Claim], links: Links) -> str:
     for entry in entries:
         said = f"**{entry.where}.** {superscripts(entry.statement)}"
         where = links.notebook(entry.notebook), links.function(STATEMENTS[entry.id][2])
-        lines.append(row([said, entry.verdict, entry.support, *where, links.test(entry.test)]))
+        lines.append(row([said, entry.verdict, entry.rests_on, *where, links.test(entry.test)]))
     return "\n".join(lines) + "\n"
 
 

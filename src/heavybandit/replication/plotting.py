@@ -210,17 +210,6 @@ def apart(places: Sequence[float], least: float) -> list[float]:
     return [float(place) for place in moved]
 
 
-def shares(axes: Axes, table: Floats, names: Sequence[str], columns: Sequence[str]) -> None:
-    """Rows of shares as shades from white to black, one per name; the largest of each is named."""
-    axes.imshow(table, aspect="auto", cmap="Greys", vmin=0, vmax=max(0.5, float(table.max())))
-    axes.set_yticks(range(len(names)), names)
-    axes.set_xticks(range(len(columns)), columns, fontsize=8)
-    axes.spines[:].set_visible(False)
-    for i, row in enumerate(table):
-        j = int(row.argmax())
-        _inside(axes, (j, i), f"{100 * row[j]:.0f}", row[j] > 0.5, fontsize=7)
-
-
 def _inside(axes: Axes, place: tuple[float, float], text: str, dark: bool, **font: Any) -> None:
     """Words in the middle of a patch, white on a dark one."""
     ink = "#FFFFFF" if dark else "#000000"
@@ -228,7 +217,10 @@ def _inside(axes: Axes, place: tuple[float, float], text: str, dark: bool, **fon
 
 
 def mosaic(
-    axes: Axes, colours: Sequence[Sequence[str | None]], words: Sequence[Sequence[str]]
+    axes: Axes,
+    colours: Sequence[Sequence[str | None]],
+    words: Sequence[Sequence[str]],
+    bold: Sequence[Sequence[bool]] | None = None,
 ) -> None:
     """Squares in rows, each with a colour and a word; None leaves a hole."""
     from matplotlib.patches import Rectangle
@@ -238,7 +230,9 @@ def mosaic(
             if colour is None:
                 continue
             axes.add_patch(Rectangle((j - 0.48, i - 0.46), 0.96, 0.92, color=colour, linewidth=0))
-            _inside(axes, (j, i), word, dark(colour), fontsize=6.5)
+            weight = "bold" if bold and bold[i][j] else "normal"
+            font: dict[str, Any] = {"ha": "center", "va": "center", "fontweight": weight}
+            axes.annotate(word, (j, i), color=over(colour), fontsize=8, **font)
     axes.set(xlim=(-0.6, len(colours[0]) - 0.4), ylim=(len(colours) - 0.4, -0.6))
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
@@ -280,12 +274,6 @@ def ink(colour: str) -> str:
         if contrast(darker) >= 4.5:
             break
     return darker
-
-
-def dark(colour: str) -> bool:
-    """Whether white words on this colour are the ones to read."""
-    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    return 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
 
 
 def draw_horizons(
@@ -335,3 +323,91 @@ def save(figure: Figure, path: str | Path) -> None:
     suffix = check_figure_name(path)
     with mpl.rc_context({"svg.hashsalt": "heavybandit"}):
         figure.savefig(path, dpi=150, metadata=METADATA[suffix])
+
+
+WIDE = 7.9
+"""Inches: shown 760 pixels wide, a figure of this width has its fonts in the points they say."""
+
+
+def finding(figure: Figure, words: str, size: float = 11.0) -> None:
+    """The title over all panels, which says what is seen in them."""
+    figure.suptitle(words, x=0.01, ha="left", fontsize=size, fontweight="bold")
+
+
+def over(colour: str) -> str:
+    """White or black, whichever is easier to read on this colour."""
+    return "#FFFFFF" if contrast(colour) ** 2 > 21 else "#000000"
+
+
+def stacked(
+    axes: Axes,
+    names: Sequence[str],
+    table: Floats,
+    colours: Sequence[str],
+    words: Sequence[Sequence[str]],
+    least: float = 0.06,
+) -> None:
+    """One horizontal bar per name, the first on top, cut by the columns of `table`.
+
+    A part as long as `least` of the longest bar carries its words.
+    """
+    longest = table.sum(axis=1).max()
+    for i, (row, said) in enumerate(zip(table, words, strict=True)):
+        left = 0.0
+        for part, colour, word in zip(row.tolist(), colours, said, strict=True):
+            if part > 0:
+                axes.barh(i, part, 0.78, left, color=colour, edgecolor="#FFFFFF", linewidth=0.6)
+            if part >= least * longest:
+                font: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8}
+                axes.annotate(word, (left + part / 2, i), color=over(colour), **font)
+            left += part
+    axes.set_yticks(range(len(names)), names, fontsize=9)
+    axes.set(ylim=(len(names) - 0.5, -0.5), xlim=(0, longest))
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+
+
+def keys(figure: Figure, colours: Mapping[str, str], columns: int) -> None:
+    """What colours stand for, under all panels."""
+    from matplotlib.patches import Patch
+
+    patches = [Patch(color=colour, label=words) for words, colour in colours.items()]
+    placed: dict[str, Any] = {"loc": "outside lower left", "ncols": columns, "frameon": False}
+    figure.legend(handles=patches, fontsize=9, **placed)
+
+
+def led_labels(
+    axes: Axes,
+    ends: Mapping[str, tuple[float, float, str]],
+    size: float = 8.0,
+    least: float = 0.07,
+) -> None:
+    """Names right of the axes, each led by a thin line from where its curve ends.
+
+    ends    name → its last point (x, y) and its colour; the limits of the axes must be final
+    least   how far apart names must be, as a share of the axes' height
+    """
+    top, right = axes.get_ylim()[1], axes.get_xlim()[1]
+    names = sorted(ends, key=lambda name: ends[name][1])
+    places = apart([ends[name][1] / top for name in names], least)
+    for name, place in zip(names, places, strict=True):
+        x, y, colour = ends[name]
+        font: dict[str, Any] = {"fontsize": size, "color": ink(colour), "va": "center"}
+        lead = {"arrowstyle": "-", "color": colour, "linewidth": 0.7, "shrinkA": 0, "shrinkB": 0}
+        lead["relpos"] = (0.0, 0.5)
+        where: dict[str, Any] = {"xytext": (right * 1.07, place * top), "annotation_clip": False}
+        axes.annotate(name, (x, y), arrowprops=lead, **where, **font)
+
+
+def diverging(x: float) -> str:
+    """Blue below 0, white at 0, orange above; full at −1 and 1, and beyond."""
+    full = "#2166AC" if x < 0 else "#D55E00"
+    share = min(1.0, abs(x))
+    parts = [255 + share * (int(full[i : i + 2], 16) - 255) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(part):02X}" for part in parts)
+
+
+def over_columns(axes: Axes, heads: Mapping[float, str], points: float) -> None:
+    """What groups of columns have in common, so many points above the axes."""
+    for x, words in heads.items():
+        _above(axes, x, words, points, fontsize=9, fontweight="bold")

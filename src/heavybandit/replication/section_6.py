@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,8 +18,11 @@ from ..pipeline.recipes import recipe
 from ..pipeline.spec import Experiment
 from ..policy import CONTEXT_STREAM, NOISE_STREAM, Floats, stream
 from .ingredients import CONTROL_POLICIES, PAPER_POLICIES, SECTION6_T, totals
+from .regrets import Runs, paired
+from .showing import fixed, power
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from ..engine import Compiled
@@ -70,26 +73,14 @@ EXPERIMENTS = (
 NOISES = {"student-t": "Student's t noise", "pareto": "Pareto noise"}
 HORIZONS = EXPERIMENTS[0].horizons
 COMPARED = ("SupBMM", "SupBTC", "MENU", "MoM", "CRT", "TOFU")  # the six algorithms of Figure 1
+CONTROLS = ("Uniform", "GreedyRidge", "LinUCB", "Blind")
+PLAIN = {"Uniform": "uniform play", "GreedyRidge": "greedy ridge"}
+"""What figures and tables call the controls."""
 
-
-def figure_1(curves: Mapping[tuple[str, int, str], tuple[Ints, Floats]]) -> Figure:
-    """The paper's Figure 1: mean cumulative regret against plays, one panel per noise and horizon.
-
-    curves   the plays and the (seeds, checkpoints) regrets of each noise, horizon and policy
-    """
-    from . import plotting
-
-    figure, axes = plotting.panels(len(HORIZONS), down=len(NOISES), size=(12.0, 7.0))
-    for one, (noise, T) in zip(axes, product(NOISES, HORIZONS), strict=True):
-        plotting.draw_means(one, {policy: curves[noise, T, policy] for policy in COMPARED})
-        one.set_title(f"{NOISES[noise]}, $T=10^{{{len(str(T)) - 1}}}$", fontsize=10)
-        one.ticklabel_format(style="sci", scilimits=(0, 4), axis="both")
-    for one in axes[len(HORIZONS) :]:
-        one.set_xlabel("plays")
-    for one in axes[:: len(HORIZONS)]:
-        one.set_ylabel("regret")
-    return figure
-
+Ends = dict[str, tuple[float, float, str]]
+"""Where a curve ends, and its colour, by name."""
+Curves = Mapping[tuple[str, int, str], tuple["Ints", Floats]]
+"""The plays and the (seeds, checkpoints) regrets of each noise, horizon and policy."""
 
 BLOCK = 4096  # rounds whose contexts are drawn at a time
 TRIALS = 2_000  # rounds on which an estimate is tried afterwards
@@ -174,3 +165,208 @@ def _at_the_end(
         float(np.abs(estimates(best, ridge - theta)).mean()),
         float((means.max(axis=1) - greedy).mean()),
     )
+
+
+def gap(one: Runs, other: Runs, places: int = 4) -> str:
+    """A paired difference in cost and its limit, as tables show them."""
+    mean, limit = paired(one, other)
+    return f"{fixed(mean, places)} ± {fixed(limit, places)}"
+
+
+# The figures of the notebook. Regrets and plays are in thousands.
+
+UNDER = ("CRT", "SupBMM")  # broad and pale, since TOFU and uniform play would hide them
+
+
+def _draw(axes: Axes, curves: Mapping[str, tuple[Ints, Floats]], grey: bool = False) -> Ends:
+    """Mean curves; returns where each ends. Markers are set apart, so that none hides another."""
+    from . import plotting
+
+    ends = {}
+    for i, (policy, (plays, table)) in enumerate(curves.items()):
+        look = plotting.look(policy)
+        x, y = np.r_[0, plays] / 1000, np.r_[0.0, table.mean(axis=0)] / 1000
+        colour = "#BBBBBB" if grey else look.colour
+        if policy in UNDER and not grey:
+            axes.plot(x, y, "-", color=colour, linewidth=5, alpha=0.4, solid_capstyle="butt")
+        style: dict[str, Any] = {
+            "linewidth": 1.3,
+            "zorder": 2.2 + (policy == "Uniform"),
+            "markersize": 4.5,
+        }
+        marks: dict[str, Any] = {
+            "marker": "" if grey else look.marker,
+            "markevery": (0.06 + 0.035 * i, 0.25),
+        }
+        axes.plot(x, y, look.line, color=colour, clip_on=False, **style, **marks)
+        ends[PLAIN.get(policy, policy)] = float(x[-1]), float(y[-1]), colour
+    return ends
+
+
+def figure_1(curves: Curves) -> Figure:
+    """The paper's Figure 1 at three horizons: cumulative regret against plays, with two controls.
+
+    One row per horizon, one column per noise.
+    """
+    from . import plotting
+
+    size = (plotting.WIDE, 9.0)
+    figure, axes = plotting.panels(len(NOISES), down=len(HORIZONS), size=size, sharey="row")
+    for one, (T, noise) in zip(axes, product(HORIZONS, NOISES), strict=True):
+        shown = (*COMPARED, "Uniform", "Blind")
+        ends = _draw(one, {policy: curves[noise, T, policy] for policy in shown})
+        one.set(xlim=(0, T / 1000), ylim=(0, 2.05e-4 * T), xlabel="plays (thousands)")
+        one.set_title(f"{NOISES[noise]}, T = {power(T)} plays", fontsize=9.5)
+        one.tick_params(labelsize=8.5)
+        plotting.led_labels(one, ends, least=0.075)
+    for one in axes[:: len(NOISES)]:
+        one.set_ylabel("cumulative regret (thousands)")
+    words = (
+        "At 10⁴ and 10⁵ plays SupBMM and SupBTC are the lowest of the six,\n"
+        "but at no horizon is any of the six below uniform play"
+    )
+    plotting.finding(figure, words, 10.5)
+    return figure
+
+
+def figure_1_with_controls(curves: Curves, noise: str = "student-t", T: int = 10**5) -> Figure:
+    """One panel of Figure 1, and beside it the same runs with controls."""
+    from . import plotting
+
+    figure, axes = plotting.panels(2, size=(7.0, 4.5), sharey=True)
+    six = {policy: curves[noise, T, policy] for policy in COMPARED}
+    baselines = {policy: six[policy] for policy in COMPARED[2:]}
+    coloured = {policy: curves[noise, T, policy] for policy in (*COMPARED[:2], *CONTROLS)}
+    ends = _draw(axes[0], six)
+    grey = _draw(axes[1], baselines, grey=True)
+    beside = _draw(axes[1], coloured)
+    beside["blind to payoffs"] = beside.pop("Blind")
+    beside["the four\nbaselines"] = (*max(grey.values())[:2], "#777777")
+    for policy, (plays, table) in coloured.items():
+        low, high = np.quantile(table, (0.1, 0.9), axis=0) / 1000
+        colour = plotting.look(policy).colour
+        axes[1].fill_between(plays / 1000, low, high, color=colour, alpha=0.18, linewidth=0)
+    for one, named in zip(axes, (ends, beside), strict=True):
+        one.set(
+            xlim=(0, T / 1000), ylim=(0, 2.1e-4 * T), yticks=np.arange(0, 2.1e-4 * T, T / 20000)
+        )
+        one.set_xlabel("plays (thousands)", fontsize=10.5)
+        plotting.led_labels(one, named, 10, 0.075)
+    axes[0].set_ylabel("mean cumulative regret (thousands)", fontsize=10.5)
+    axes[0].set_title("The six algorithms of Section 6", fontsize=10.5, loc="left")
+    axes[1].set_title("The same runs, with controls", fontsize=10.5, loc="left")
+    shown = f"{NOISES[noise]}, mean of ten seeds; bands: first to ninth decile"
+    figure.supxlabel(shown, fontsize=9.5)
+    words = (
+        "SupBMM, the winner of Section 6, loses as much\nas choosing arms at random (uniform play)"
+    )
+    plotting.finding(figure, words, 13)
+    return figure
+
+
+def differences(every: Mapping[tuple[str, int, str], Runs]) -> Figure:
+    """Paired differences from uniform play, one dot per policy and horizon, with their limits."""
+    from . import plotting
+
+    figure, axes = plotting.panels(2, size=(plotting.WIDE, 4.9), sharex=True, sharey=True)
+    names = (*COMPARED, *CONTROLS[1:])
+    for one, (noise, words) in zip(axes, NOISES.items(), strict=True):
+        for k, T in enumerate(HORIZONS):
+            gaps = [paired(every[noise, T, name], every[noise, T, "Uniform"]) for name in names]
+            spans = [(mean - off, mean + off) for mean, off in gaps]
+            named: dict[str, Any] = {
+                "which": k,
+                "label": f"T = {power(T)}",
+                "lower": 0.22 * (k - 1),
+            }
+            shown = [PLAIN.get(name, name) for name in names]
+            plotting.rows(one, shown, [mean for mean, _ in gaps], spans=spans, **named)
+        one.axvline(0.0, color="#000000", linewidth=1.0)
+        one.set_title(words, fontsize=10)
+        one.set_xlabel("cost minus that of uniform play (regret per play)", fontsize=9)
+        one.set_xticks([-0.05, 0.0, 0.05, 0.1])
+        one.tick_params(labelsize=9)
+    axes[0].legend(frameon=False, loc="lower right", fontsize=9)
+    words = "None of the six costs significantly less than uniform play, at any horizon"
+    plotting.finding(figure, words)
+    return figure
+
+
+PARTS = {
+    "rank 1 (best, narrowest)": "#0072B2",
+    "ranks 2 to 10": "#A9CFE5",
+    "ranks 11 to 19": "#F2C9A8",
+    "rank 20 (worst, widest)": "#D55E00",
+}
+
+
+def ranks(seen: Mapping[str, list[Habits]]) -> Figure:
+    """How often each policy played the best and the worst arm, and the narrowest and the widest."""
+    from . import plotting
+
+    figure, axes = plotting.panels(2, size=(plotting.WIDE, 4.6), sharey=True)
+    names = [PLAIN.get(name, name) for name in seen]
+    for one, which in zip(axes, ("by_mean", "by_width"), strict=True):
+        counts = np.array([sum(getattr(h, which) for h in found) for found in seen.values()])
+        counts = counts if which == "by_mean" else counts[:, ::-1]  # the narrowest first
+        parts = np.add.reduceat(counts, [0, 1, 10, 19], axis=1) / counts.sum(axis=1)[:, None]
+        shares = [[f"{100 * x:.0f} %" for x in row] for row in parts]
+        plotting.stacked(one, names, 100 * parts, list(PARTS.values()), shares, 0.1)
+        one.set_xlabel("% of rounds", fontsize=9)
+        one.tick_params(axis="x", labelsize=9)
+    axes[0].set_title("by true mean: from the best arm to the worst", fontsize=9.5)
+    axes[1].set_title("by width: from the narrowest arm to the widest", fontsize=9.5)
+    plotting.keys(figure, PARTS, len(PARTS))
+    words = "The four baselines play the widest arm, and the widest arm is the worst"
+    plotting.finding(figure, words)
+    return figure
+
+
+def widths(seen: Mapping[str, list[Habits]], apart: float) -> Figure:
+    """The half-width that each policy uses for the best arm, and the error of ridge regression."""
+    from . import plotting
+
+    figure, axes = plotting.panels(size=(plotting.WIDE, 3.9))
+    names = [name for name, found in seen.items() if found[0].half_width]
+    half, error = (
+        [float(np.mean([getattr(h, what) for h in seen[name]])) for name in names]
+        for what in ("half_width", "error")
+    )
+    axes.hlines(range(len(names)), error, half, color="#CCCCCC", linewidth=1.5, zorder=1)
+    plotting.rows(axes, names, half, which=0)
+    plotting.rows(axes, names, error, which=1)
+    plotting.rule(axes, apart / 2, f"half of best arm minus mean arm: {apart / 2:.2f}")
+    named = {"textcoords": "offset points", "va": "center", "fontsize": 9}
+    ridge, own = (plotting.ink(plotting.PALETTE[which]) for which in (1, 0))
+    axes.annotate("error of ridge", (error[0], 0), (-8, 0), ha="right", color=ridge, **named)
+    axes.annotate("half-width", (half[0], 0), (8, 0), color=own, **named)
+    axes.set(xscale="log", xlim=(1e-3, 30))
+    axes.set_xlabel("for the best arm, after 10⁵ plays (log scale)", fontsize=9)
+    axes.tick_params(labelsize=9)
+    words = "Each of the six uses half-widths 20 to 1,000 times the error that its data allow"
+    plotting.finding(figure, words)
+    return figure
+
+
+def stages(every: Mapping[tuple[str, int, str], Runs], noise: str = "student-t") -> Figure:
+    """In which stage the rounds of the two algorithms explored, at each horizon."""
+    from . import plotting
+
+    figure, axes = plotting.panels(size=(plotting.WIDE, 3.1))
+    names, bars = [], np.zeros((2 * len(HORIZONS), 3))
+    for i, (policy, T) in enumerate(product(COMPARED[:2], HORIZONS)):
+        one = every[noise, T, policy]
+        by_stage = one.explored.sum(axis=0)
+        assert not one.exploited.any()
+        assert not by_stage[3:].any()
+        bars[i] = 100 * by_stage[:3] / by_stage.sum()
+        names.append(f"{policy}, T = {power(T)}: {by_stage.sum() // len(one.seeds):,} rounds")
+    words = [
+        [f"{'stage ' if x > 12 else ''}{s + 1}: {x:.0f} %" for s, x in enumerate(row)]
+        for row in bars.tolist()
+    ]
+    plotting.stacked(axes, names, bars, ("#0072B2", "#E69F00", "#009E73"), words)
+    axes.set_xlabel("% of all rounds; no round of any run exploited", fontsize=9)
+    axes.tick_params(axis="x", labelsize=9)
+    plotting.finding(figure, "No run gets past stage 3, and at 10⁴ plays none leaves stage 1")
+    return figure

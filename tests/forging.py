@@ -1,15 +1,12 @@
-"""Result files changed by hand, as verification must find them; all of an experiment "tiny"."""
+"""Result files changed by hand, as verification must find them; most of an experiment "tiny"."""
 
 from __future__ import annotations
 
 import csv
 import hashlib
 import json
-import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
-
-from heavybandit.pipeline.verify import verify
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -23,12 +20,12 @@ def texts(data: Path) -> list[list[dict[str, str]]]:
     return [list(csv.DictReader(text.splitlines())) for text in both]
 
 
-def seal_again(data: Path) -> None:
+def seal_again(data: Path, name: str = "tiny") -> None:
     """Make the sidecar's checksums match whatever the files are now."""
-    sidecar = json.loads((data / "tiny.json").read_text())
-    for name in sidecar["files"]:
-        sidecar["files"][name] = hashlib.sha256((data / name).read_bytes()).hexdigest()
-    (data / "tiny.json").write_text(json.dumps(sidecar))
+    sidecar = json.loads((data / f"{name}.json").read_text())
+    for file in sidecar["files"]:
+        sidecar["files"][file] = hashlib.sha256((data / file).read_bytes()).hexdigest()
+    (data / f"{name}.json").write_text(json.dumps(sidecar))
 
 
 def change_a_digit(data: Path, name: str, line: int, column: str) -> None:
@@ -39,18 +36,6 @@ def change_a_digit(data: Path, name: str, line: int, column: str) -> None:
     rows[line][cell] = old[:-1] + str((int(old[-1]) + 1) % 10)
     with (data / name).open("w", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows(rows)
-
-
-def check_a_changed_digit(
-    data: Path, name: str, line: int, column: str, *, runs: int, words: Iterable[str]
-) -> None:
-    """It is found by checksum, and then nothing is run; or, where that agrees, by running all."""
-    change_a_digit(data, name, line, column)
-    for ran, said in ((0, (name, "checksum")), (runs, words)):
-        check = verify(data, seed=0, plays=math.inf)
-        assert (check.runs, len(check.differences)) == (ran, 1), check
-        assert [word for word in said if word not in check.differences[0]] == [], check
-        seal_again(data)
 
 
 def change_lines(data: Path, kind: str, change: Callable[[list[str]], list[str]]) -> None:

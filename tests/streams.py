@@ -71,6 +71,16 @@ def build(name: str, n_arms: int, dim: int, *, long: bool = True, **more: Any) -
     return getattr(hb, name)(horizon, n_arms, dim, **more)
 
 
+def assert_same_run(one: hb.Run, other: hb.Run) -> None:
+    """The two runs are the same to the last bit."""
+    assert (one.policy, one.world, one.seed) == (other.policy, other.world, other.seed)
+    assert one.curve.tobytes() == other.curve.tobytes()
+    assert one.regret == other.regret
+    assert one.arms.tobytes() == other.arms.tobytes()
+    np.testing.assert_array_equal(one.plays, other.plays)
+    np.testing.assert_equal(one.diagnostics, other.diagnostics)
+
+
 def fingerprints() -> dict[str, str]:
     """A digest of the arms and the curve of a short run of every policy in every world."""
     worlds = {

@@ -430,20 +430,3 @@ def test_only_heavy_oful_has_a_circulated_reading(module: Any) -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'constants'"):
         module.HvtUCB(100, 2, 2, v=1.0, constants="circulated")
     assert module.HeavyOFUL(100, 2, 2, v=1.0, constants="circulated").constants == "circulated"
-
-
-def test_a_heavy_oful_that_had_to_make_room_goes_on_as_before_when_unpickled() -> None:
-    rng = np.random.default_rng(3)
-    X = section6_contexts(rng, 200, 4, 3)
-    y = rng.standard_t(2, size=200)
-    policy = hb.HeavyOFUL(200, 4, 3, v=0.01, clip_scale=0.003, width_scale=1e-3)
-    for t in range(200):
-        arm = policy.select(X[t])
-        if t == 120:
-            resumed = pickle.loads(pickle.dumps(policy))
-        policy.update(y[t])
-        if t >= 120:
-            assert t == 120 or resumed.select(X[t]) == arm
-            resumed.update(y[t])
-    np.testing.assert_equal(resumed.diagnostics, policy.diagnostics)
-    assert policy.diagnostics["suspects"] > 100

@@ -125,8 +125,14 @@ LOADED = "; import sys; print(*[m for m in {} if m in sys.modules])"
             "from heavybandit.cli import main; main(['list'])",
             ["scipy.stats", "matplotlib", "joblib", "dask", "nbformat", "pandas"],
         ),
+        (
+            "from heavybandit.replication import catalogue; "
+            "from heavybandit.pipeline.tables import read; "
+            f"assert len(read('smoke', {str(PACKAGE.parents[1] / 'data')!r})) == 36",
+            ["heavybandit.engine", "numba"],
+        ),
     ],
-    ids=["formulas", "help", "list"],
+    ids=["formulas", "help", "list", "results"],
 )
 def test_what_a_reader_does_not_need_is_not_imported(code, left_out):
     assert in_python(code + LOADED.format(left_out))[-1] == ""

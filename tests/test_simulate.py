@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import heavybandit as hb
 from heavybandit.noise import StudentT
 from small_worlds import SameArms, Scripted, Silence, TwoArms, simple
+from streams import assert_same_run
 
 # Regret, checkpoints.
 
@@ -133,14 +134,6 @@ def test_a_progress_bar_counts_plays_on_stderr(capsys):
 # Together or alone.
 
 
-def assert_same_run(a, b):
-    assert (a.policy, a.world, a.seed, a.regret) == (b.policy, b.world, b.seed, b.regret)
-    np.testing.assert_array_equal(a.plays, b.plays)
-    assert a.curve.tobytes() == b.curve.tobytes()
-    np.testing.assert_array_equal(a.arms, b.arms)
-    np.testing.assert_equal(a.diagnostics, b.diagnostics)
-
-
 @pytest.mark.parametrize("world", [simple(), hb.lower_bound(30_000, 9, 4, 1.0)], ids=str)
 def test_together_is_the_same_as_one_by_one(world):
     """Policies with different plays, with different horizons, compiled, literal and plain."""
@@ -248,14 +241,6 @@ class Watched:
         super()._learn(x, payoffs)
 
 
-class WatchedSupBMM(Watched, hb.paper.SupBMM):
-    pass
-
-
-class WatchedSupBTC(Watched, hb.paper.SupBTC):
-    pass
-
-
 LITTLE, MUCH = StudentT(3.0, scale=0.05), StudentT(2.5, scale=3.0)
 HUGE = StudentT(2.5, scale=30.0)  # SupBMM's medians of a hundred bear much
 
@@ -290,7 +275,8 @@ def test_an_audit_counts_by_stage_what_the_paper_holds(name, world, settings, ha
     settings = {"v": 1.0, "width_scale": 0.02, "seed": 4, **settings}
     policy = getattr(hb, name)(horizon, world.n_arms, world.dim, **settings)
     run = hb.simulate(policy, world, seed=4, audit=True, keep_arms=True)
-    literal = globals()[f"Watched{name}"](horizon, world.n_arms, world.dim, **settings)
+    watched = type(name, (Watched, getattr(hb.paper, name)), {})
+    literal = watched(horizon, world.n_arms, world.dim, **settings)
     literal.watch(world.theta_star(4))
     same = hb.simulate(literal, world, seed=4, keep_arms=True)
     np.testing.assert_array_equal(run.arms, same.arms)
@@ -354,18 +340,6 @@ def test_an_audit_changes_neither_arms_nor_regret_and_only_an_audit_counts_by_st
     assert only == {"sum_c", "best_lost", "far_arms"}
     for by_stage in ("explored", "exploited", "visited", "arms_entering"):
         np.testing.assert_equal(plain.diagnostics[by_stage], audited.diagnostics[by_stage])
-
-
-def test_what_an_audit_counts_does_not_depend_on_the_blocks():
-    whole, *cut = (
-        hb.simulate(
-            hb.SupBTC(700, 4, 2, v=1.0, width_scale=0.02), around(MUCH), audit=True, block=size
-        ).diagnostics
-        for size in (None, 1, 7, 64)
-    )
-    for one in cut:
-        np.testing.assert_equal(whole, one)
-    assert sum(whole["best_lost"]) > 0
 
 
 def test_an_audit_counts_nothing_by_stage_where_nobody_knows_the_truth():

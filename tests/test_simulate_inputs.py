@@ -12,35 +12,6 @@ from small_worlds import Scripted, Silence, TwoArms, simple
 # A policy, a world and a noise of one's own.
 
 
-class EpsilonGreedy:
-    """A policy of one's own: ridge, and now and then any arm."""
-
-    plays = 1
-
-    def __init__(self, rounds, dim, seed=0):
-        self.rounds, self.rng = rounds, np.random.default_rng(seed)
-        self.A, self.b = np.eye(dim), np.zeros(dim)
-
-    def select(self, contexts):
-        arm = int(np.argmax(contexts @ np.linalg.solve(self.A, self.b)))
-        if self.rng.random() < 0.05:
-            arm = int(self.rng.integers(len(contexts)))
-        self.x = contexts[arm]
-        return arm
-
-    def update(self, payoffs):
-        self.A += np.outer(self.x, self.x)
-        self.b += payoffs[0] * self.x
-
-
-def test_a_policy_of_ones_own_learns_in_the_same_world():
-    world = hb.misaligned(Gaussian(0.1), n_arms=6, dim=4)
-    mine, uniform = hb.simulate_all([EpsilonGreedy(500, 4), hb.Uniform(500, 6, 4)], world)
-    assert mine.regret < 0.25 * uniform.regret
-    assert mine.diagnostics == {}
-    assert mine.policy == "EpsilonGreedy"
-
-
 @pytest.mark.parametrize("name", ["SupBTC", "FlatBTC", "TOFU"])
 def test_all_sorts_of_policies_play_in_a_world_of_ones_own(name):
     fast, literal = (
@@ -127,16 +98,6 @@ def test_an_answer_that_is_no_arm_is_refused_with_policy_round_and_answer(answer
         hb.simulate(Scripted([0, 1, 0, answer, 0]), TwoArms(), block=block)
     assert "round 4" in str(caught.value)
     assert f"returned {answer!r}" in str(caught.value)
-
-
-def test_a_policy_cannot_change_the_contexts_it_is_shown():
-    class Vandal(Scripted):
-        def select(self, contexts):
-            contexts[:] = 0.0
-            return 0
-
-    with pytest.raises(ValueError, match="read-only"):
-        hb.simulate(Vandal([0] * 3), TwoArms())
 
 
 def test_a_policy_that_has_played_is_refused():

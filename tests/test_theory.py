@@ -111,6 +111,22 @@ def test_a_count_has_the_value_worked_out_by_hand(count, by_hand):
     assert all(type(n) is int for n in np.atleast_1d(np.array(count, dtype=object)))
 
 
+@pytest.mark.parametrize("many", [4 * 10**18, 10**30, np.array([4 * 10**18])], ids=str)
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda T: theory.log_term(T, 20, 0.01),
+        lambda T: theory.theorem1(T, 10, 20, 3, 0.01, 0.5),
+        lambda T: theory.theorem2(T, 10, 20, 4, 0.01, 0.5),
+        lambda T: theory.linucb_alpha(T, 20, 0.01),
+    ],
+    ids=["log_term", "theorem1", "theorem2", "linucb_alpha"],
+)
+def test_a_whole_number_of_plays_may_exceed_what_64_bits_hold(form, many):
+    """2KT = 1.6·10²⁰ and dT = 4·10¹⁹ are above 2⁶⁴, though T = 4·10¹⁸ is not above 2⁶³."""
+    np.testing.assert_allclose(form(many), form(many * 1.0), rtol=1e-15)
+
+
 @given(st.floats(1, 1e9))
 def test_widths_do_not_grow_with_the_round_when_the_variance_is_finite(t):
     assert theory.growth(t, 1) == 1

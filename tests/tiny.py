@@ -1,4 +1,4 @@
-"""Experiments of a second or two, and their results in a folder."""
+"""Experiments of a second or two, all called tiny, and their results in a folder."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from heavybandit.pipeline.spec import EXPERIMENTS, Experiment, Plan
 from heavybandit.pipeline.store import Store
 from heavybandit.pipeline.sweep import sweep
 from heavybandit.pipeline.tables import consolidate
+from heavybandit.replication.coverage import ESTIMATORS, Case, Coverage
 from heavybandit.replication.regrets import Runs
 
 TINY = Experiment(
@@ -47,6 +48,32 @@ AUDITED = Experiment(
     curve_seeds=2,
     audit=True,
 )
+LARGER = Experiment(  # 64 runs, enough for workers to share and to be killed at
+    name="tiny",
+    what="for tests",
+    worlds=(
+        recipe("section6", noise="student-t"),
+        recipe("symmetric", noise=recipe("SymmetricPareto", shape=1.6)),
+    ),
+    policies=(
+        recipe("SupBTC", v=4.0, width_scale=0.05),
+        recipe("SupBMM", v=3.0, explore="random"),
+        recipe("TOFU", v="exact", eps=0.5),
+        recipe("Uniform"),
+    ),
+    horizons=(600, 1500),
+    seeds=4,
+    checkpoints=10,
+    curve_seeds=2,
+)
+CASES = (
+    Case(recipe("section6", rounds=5), recipe("StudentT", df=3.0), 1.0, 6, 0.9),
+    Case(recipe("same", rounds=50), recipe("SymmetricPareto", shape=1.6), 0.5, 51, 0.9, 3),
+)
+COVERED = {
+    name: Coverage("tiny", "for tests", name, CASES, reps=8, seeds=2, first_seed=5)
+    for name in ESTIMATORS
+}
 
 
 def filled(folder: Path, *experiments: Plan) -> Store:

@@ -3,7 +3,7 @@
     HeavyOFUL   HEAVY-OFUL, Huang, Zhong, Wang, Yang 2023 (NeurIPS, arXiv 2306.06836): adaptive
                 Huber regression over the whole history
     HvtUCB      Hvt-UCB, Wang, Zhang, Zhao, Zhou 2025 (ICML, arXiv 2503.00419): one step of mirror
-                descent on a Huber loss a round, nothing kept
+                descent on a Huber loss per round, nothing kept
     ClippedUCB  ours, made for practice: ridge regression on residuals clipped at a multiple of
                 their own median, so that neither ε nor a moment has to be known
 
@@ -161,10 +161,9 @@ class HeavyOFUL(PlainSettings, _Huber):
 
     def _prepare(self) -> None:
         super()._prepare()
-        circulated = self.constants == "circulated"
-        self._lam = self.dim / 100 if circulated else float(self.dim)
-        self._radius = math.sqrt(1.1) if circulated else 1.0
-        self._divisor = 10_000 if circulated else 1
+        self._lam = self.dim / 100 if self._circulated else float(self.dim)
+        self._radius = math.sqrt(1.1) if self._circulated else 1.0
+        self._divisor = 10_000 if self._circulated else 1
         self._history: list[tuple[Floats, float, float, float]] = []  # x_s, r_s, σ_s, τ_s
         self._theta = np.zeros(self.dim)
         self._H = self._lam * np.eye(self.dim)
@@ -205,7 +204,7 @@ class HeavyOFUL(PlainSettings, _Huber):
 
 
 class HvtUCB(_Huber):
-    """Hvt-UCB: argmax xᵀθ̂_t + β_{t−1}‖x‖_{V⁻¹_{t−1}}, θ̂ moved by one clipped step a round."""
+    """Hvt-UCB: argmax xᵀθ̂_t + β_{t−1}‖x‖_{V⁻¹_{t−1}}, θ̂ moved by one clipped step per round."""
 
     look = Look("#6666CC", "<", "--")
 

@@ -5,7 +5,7 @@ kept and gone through again in every round, and nothing is clever. `heavybandit.
 same policies compiled and streaming; the tests hold the two equal, arm by arm.
 
     V  (n, d)  contexts played so far (in this stage)     V_t
-    Y  (n, r)  their payoffs, r plays a round             r^j_{τ,a_τ}
+    Y  (n, r)  their payoffs, r plays per round           r^j_{τ,a_τ}
     X  (K, d)  contexts on offer now                      x_{t,a}
 
 What the paper leaves open is read as follows:
@@ -35,7 +35,8 @@ What the paper leaves open is read as follows:
          7/√196 is 2^{-1}.
 
 The constants of MENU and TOFU are those of Shao et al. 2018 (NeurIPS). Those of MoM and CRT were
-taken from a public implementation descended from the authors' own (the code of arXiv 2110.13876);
+taken from a public implementation descended from the authors' own (the code of arXiv 2110.13876,
+whose algorithm files say that they come from arXiv 2004.13465 with permission and were modified);
 we had no access to the text of Medina & Yang 2016, and CRT's √(2v² ln t) could not be confirmed.
 `constants="circulated"` takes its plays per round and its shrunken widths (not its every index),
 with v the central moment throughout; it is a reading of its own, never "the paper's".
@@ -68,30 +69,30 @@ def lower_median(values: Floats) -> Floats:
 
 
 def bmm(
-    V: Floats,
-    Y: Floats,
-    X: Floats,  # step 4
+    V: Floats,  # (n, d)
+    Y: Floats,  # (n, r)
+    X: Floats,  # step 4, (K, d)
     alpha: float,
 ) -> tuple[Floats, Floats]:
     """Algorithm 1 (BMM): medians of r least-squares estimates, and their half-widths."""
     A_inv = np.linalg.inv(np.eye(V.shape[1]) + V.T @ V)  # step 1
-    b = V.T @ Y  # step 2, a column a play
+    b = V.T @ Y  # step 2, one column per play
     theta = A_inv @ b  # step 3
-    r_hat = lower_median(X @ theta)  # steps 5–6, a row an arm
+    r_hat = lower_median(X @ theta)  # steps 5–6, one row per arm
     w = (alpha + 1) * np.sqrt(np.einsum("ad,de,ae->a", X, A_inv, X))  # step 7
     return r_hat, w
 
 
 def btc(
-    V: Floats,  # step 2
-    y: Floats,
-    X: Floats,  # step 3
+    V: Floats,  # step 2, (n, d)
+    y: Floats,  # (n,)
+    X: Floats,  # step 3, (K, d)
     alpha: float,
     eps: float,
 ) -> tuple[Floats, Floats]:
     """Algorithm 2 (BTC): truncated least-squares estimates, and their half-widths."""
     A_inv = np.linalg.inv(np.eye(V.shape[1]) + V.T @ V)  # step 1
-    beta = X @ A_inv @ V.T  # steps 4–5, a row an arm
+    beta = X @ A_inv @ V.T  # steps 4–5, one row per arm
     h = np.linalg.norm(beta, ord=1 + eps, axis=1, keepdims=True)  # step 6
     kept = np.where(np.abs(beta * y) <= h * (1 + TIE), beta * y, 0.0)  # step 7
     r_hat = kept.sum(axis=1)  # steps 8–9
@@ -151,7 +152,7 @@ class _Master(_Literal, StagedSettings):
     def _basic(self, V: Floats, Y: Floats, X: Floats) -> tuple[Floats, Floats]:
         raise NotImplementedError
 
-    def _choose(self, X: Floats, luck: float) -> int:  # step 3: called once a round
+    def _choose(self, X: Floats, luck: float) -> int:  # step 3: called once per round
         V, Y = self._history()
         s, A_hat = 1, np.arange(self.n_arms)  # step 4
         while True:  # step 5
@@ -188,7 +189,7 @@ class _Master(_Literal, StagedSettings):
 
 
 class SupBMM(_Master):
-    """Algorithm 3 over Algorithm 1 (BMM): r plays a round, medians of r estimates."""
+    """Algorithm 3 over Algorithm 1 (BMM): r plays per round, medians of r estimates."""
 
     moment = "central"
     look = Look("#D55E00", "o", "-")
@@ -202,7 +203,7 @@ class SupBMM(_Master):
 
 
 class SupBTC(_Master):
-    """Algorithm 3 over Algorithm 2 (BTC): one play a round, truncated terms."""
+    """Algorithm 3 over Algorithm 2 (BTC): one play per round, truncated terms."""
 
     moment = "raw"
     look = Look("#0072B2", "s", "-")
@@ -214,15 +215,7 @@ class SupBTC(_Master):
         return btc(V, Y[:, 0], X, self._alpha_btc(), self.eps)  # step 7
 
 
-class _Plain(_Literal, PlainSettings):
-    """No stages: the largest upper bound over the whole history."""
-
-    @property
-    def _circulated(self) -> bool:
-        return self.constants == "circulated"
-
-
-class FlatBMM(_Plain):
+class FlatBMM(_Literal, PlainSettings):
     """UCB straight on Algorithm 1, over the whole history: its payoffs are not independent."""
 
     moment = "central"
@@ -240,7 +233,7 @@ class FlatBMM(_Plain):
         return argmax(r_hat + self.width_scale * w)
 
 
-class FlatBTC(_Plain):
+class FlatBTC(_Literal, PlainSettings):
     """UCB straight on Algorithm 2, over the whole history: its payoffs are not independent."""
 
     moment = "raw"
@@ -255,7 +248,7 @@ class FlatBTC(_Plain):
         return argmax(r_hat + self.width_scale * w)
 
 
-class _Baseline(_Plain):
+class _Baseline(_Literal, PlainSettings):
     """Plays argmax xᵀθ̂ + β‖x‖_{A⁻¹} with A = I + Σ xxᵀ over all past rounds."""
 
     _circulated_divisor: ClassVar[float]
@@ -299,10 +292,10 @@ class MoM(_Baseline):
         return np.linalg.inv(A) @ (V.T @ lower_median(means))
 
     def _beta(self, A: Floats) -> float:
+        """β = (12v)^{1/(1+ε)} (8 ln(2m/δ)/r)^{ε/(1+ε)} [√(2 ln(m√det A)) + √t] + 1."""
         m, r, eps, t = self.rounds, self.plays, self.eps, self.round
-        deviation = (12 * self.v) ** (1 / (1 + eps)) * (8 * math.log(2 * m / self.delta) / r) ** (
-            eps / (1 + eps)
-        )
+        log_part = (8 * math.log(2 * m / self.delta) / r) ** (eps / (1 + eps))
+        deviation = (12 * self.v) ** (1 / (1 + eps)) * log_part
         return deviation * (math.sqrt(2 * (math.log(m) + _log_root_det(A))) + math.sqrt(t)) + 1
 
 
@@ -321,6 +314,7 @@ class CRT(_Baseline):
         return np.linalg.inv(A) @ (V.T @ Y[:, 0])
 
     def _beta(self, A: Floats) -> float:
+        """β = 2√(2 t^{1/(1+ε)} ln(√det A/δ)) + √(2v² ln t) + 1."""
         t, log_ratio = self.round, _log_root_det(A) - math.log(self.delta)
         deviation = 2 * math.sqrt(2 * t ** (1 / (1 + self.eps)) * log_ratio)
         return deviation + math.sqrt(2 * self.v**2 * math.log(t)) + 1
@@ -338,7 +332,7 @@ class MENU(_Baseline):
         return k, self.horizon // k
 
     def _estimate(self, A: Floats, V: Floats, Y: Floats) -> Floats:
-        theta = (np.linalg.inv(A) @ (V.T @ Y)).T  # (k, d): θ̃^j, a row a play
+        theta = (np.linalg.inv(A) @ (V.T @ Y)).T  # (k, d): θ̃^j, one row per play
         m = np.empty(self.plays)
         for j in range(self.plays):
             apart = theta[j] - theta
@@ -346,6 +340,7 @@ class MENU(_Baseline):
         return theta[argmin(m)]  # k_*
 
     def _beta(self, A: Floats) -> float:
+        """β = 3[(9dv)^{1/(1+ε)} t^{(1−ε)/(2(1+ε))} + 1]."""
         return 3 * ((9 * self.dim * self.v) ** (1 / (1 + self.eps)) * self._growth() + 1)
 
 
@@ -366,6 +361,7 @@ class TOFU(_Baseline):
         return np.asarray(A_root_inv @ kept.sum(axis=1))
 
     def _beta(self, A: Floats) -> float:
+        """β = 4√d v^{1/(1+ε)} (ln(2dT/δ))^{ε/(1+ε)} t^{(1−ε)/(2(1+ε))} + 1."""
         T, d, eps = self.horizon, self.dim, self.eps
         log_part = math.log(2 * d * T / self.delta) ** (eps / (1 + eps))
         return 4 * math.sqrt(d) * self.v ** (1 / (1 + eps)) * log_part * self._growth() + 1

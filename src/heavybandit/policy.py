@@ -283,7 +283,6 @@ class PlainSettings(HeavyTailedPolicy):
 
     constants: str = setting(checks.one_of, CONSTANTS, default="theory")
 
-
-def describe(policy: Any) -> str:
-    """The policy's name as it stands in tables and messages."""
-    return type(policy).__name__
+    @property
+    def _circulated(self) -> bool:
+        return self.constants == "circulated"

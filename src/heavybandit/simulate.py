@@ -9,9 +9,10 @@ meet the same world, and neither the size of the blocks nor the company changes 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict, Unpack
 
 import numpy as np
 
@@ -21,7 +22,9 @@ from .engine.offers import contexts, draw, price
 from .engine.state import Ints
 from .instances import OwnWorld
 from .noise import Additive, Noise, TwoPointPayoff, as_noise
-from .policy import CONTEXT_STREAM, NOISE_STREAM, Floats, describe, stream
+from .policy import CONTEXT_STREAM, NOISE_STREAM, Floats, stream
+
+Report = Callable[[int], object]  # is told how many plays were just made
 
 BLOCK_DOUBLES = 1 << 17  # contexts and draws of a block: small enough to stay in the cache
 
@@ -74,17 +77,17 @@ class Run:
         )
 
 
-def simulate(
-    policy: Any,
-    world: World,
-    seed: int = 0,
-    *,
-    checkpoints: int | Sequence[int] = 200,
-    audit: bool = False,
-    keep_arms: bool = False,
-    block: int | None = None,
-    progress: bool | Callable[[int], None] = False,
-) -> Run:
+class Options(TypedDict, total=False):
+    """What may be said to `simulate` and to `simulate_all`, whose defaults hold for both."""
+
+    checkpoints: int | Sequence[int]
+    audit: bool
+    keep_arms: bool
+    block: int | None
+    progress: bool | Report
+
+
+def simulate(policy: Any, world: World, seed: int = 0, **options: Unpack[Options]) -> Run:
     """Let a fresh policy play all its rounds in a world.
 
     checkpoints  how many points the curve has, evenly spread, or the plays at which it is wanted
@@ -93,16 +96,7 @@ def simulate(
     block        rounds to a block; by default as many as fit the cache
     progress     True for a bar on stderr, or a function that is told how many plays were just made
     """
-    return simulate_all(
-        [policy],
-        world,
-        seed,
-        checkpoints=checkpoints,
-        audit=audit,
-        keep_arms=keep_arms,
-        block=block,
-        progress=progress,
-    )[0]
+    return simulate_all([policy], world, seed, **options)[0]
 
 
 def simulate_all(
@@ -114,7 +108,7 @@ def simulate_all(
     audit: bool = False,
     keep_arms: bool = False,
     block: int | None = None,
-    progress: bool | Callable[[int], None] = False,
+    progress: bool | Report = False,
 ) -> list[Run]:
     """Let several fresh policies play in the same world; contexts are drawn once for all.
 
@@ -149,7 +143,7 @@ def simulate_all(
 
 
 def _play_together(
-    players: list[_Player], world: World, seed: int, block: int, report: Callable[[int], None]
+    players: list[_Player], world: World, seed: int, block: int, report: Report
 ) -> None:
     """Let policies with the same plays a round go through the same contexts, block by block."""
     plays = players[0].policy.plays
@@ -200,10 +194,10 @@ class _Player:
     ) -> None:
         if isinstance(policy, type):
             raise TypeError(f"policy must be an object, got the class {policy.__name__}")
+        self.name = type(policy).__name__
         for member in ("plays", "rounds", "select", "update"):
             if not hasattr(policy, member):
-                raise TypeError(f"policy must have {member}; {describe(policy)} has not")
-        self.name = describe(policy)
+                raise TypeError(f"policy must have {member}; {self.name} has not")
         whole(f"plays of {self.name}", policy.plays, 1)
         whole(f"rounds of {self.name}", policy.rounds, 1)
         if getattr(policy, "round", 1) != 1:
@@ -330,23 +324,15 @@ def _checkpoint_rounds(checkpoints: int | Sequence[int], plays: int, rounds: int
     return np.unique(marks)
 
 
-class _reporting:
-    """Progress: nothing, the caller's function, or a bar that counts plays."""
-
-    def __init__(self, progress: bool | Callable[[int], None], total: int) -> None:
-        self.progress, self.total = progress, total
-        self.bar: Any = None
-
-    def __enter__(self) -> Callable[[int], None]:
-        if callable(self.progress):
-            return self.progress
-        if not self.progress:
-            return lambda _: None
+@contextmanager
+def _reporting(progress: bool | Report, total: int) -> Iterator[Report]:
+    """What to tell how many plays were made: nobody, the caller's function, or a bar."""
+    if callable(progress):
+        yield progress
+    elif progress:
         from tqdm import tqdm
 
-        self.bar = tqdm(total=self.total, unit="play", unit_scale=True)
-        return lambda n: self.bar.update(n) and None
-
-    def __exit__(self, *_: object) -> None:
-        if self.bar is not None:
-            self.bar.close()
+        with tqdm(total=total, unit="play", unit_scale=True) as bar:
+            yield bar.update
+    else:
+        yield lambda _: None

@@ -10,12 +10,9 @@ and formulas in the paper's symbols:
 `t` and `horizon` may be NumPy arrays where their type says Number. `checked` refuses arguments that
 are not what their names ask for.
 
-Provenance of the baselines. MENU's and TOFU's constants are those of Shao et al. 2018 (NeurIPS).
-MoM's and CRT's were taken from a public implementation descended from the authors' own (the code
-of arXiv 2110.13876, whose algorithm files say that they come from arXiv 2004.13465 with permission
-and were modified); we had no access to the text of Medina & Yang 2016, and CRT's √(2v² ln t)
-term could not be confirmed. LinUCB's α is from memory of Chu et al. 2011; the present paper only
-states its order, O(√ln(TK)).
+Where the baselines' constants come from, and what could not be confirmed, stands at the head of
+`paper`. LinUCB's α is from memory of Chu et al. 2011; the present paper only states its order,
+O(√ln(TK)).
 """
 
 import math
@@ -56,7 +53,8 @@ def growth(t: Number, eps: float) -> Number:
 @checked()
 def log_term(horizon: Number, n_arms: int, delta: float) -> Number:
     """The logarithm L of Propositions 1 and 2 and of Theorems 1 and 2: L = ln(2KT ln T / δ)."""
-    return np.log(2 * n_arms * horizon * np.log(horizon) / delta)
+    T = 1.0 * horizon  # 2KT of whole numbers may exceed 64 bits
+    return np.log(2 * n_arms * T * np.log(T) / delta)
 
 
 @checked()
@@ -93,7 +91,7 @@ def theorem1(horizon: Number, dim: int, n_arms: int, v: float, delta: float, eps
 
     120 (1 + (12v)^{1/(1+ε)}) ln T √(2dL) T^{1/(1+ε)} + 5 √(2TL)
     """
-    T, L = horizon, log_term(horizon, n_arms, delta)
+    T, L = 1.0 * horizon, log_term(horizon, n_arms, delta)
     factor = 120 * (1 + (12 * v) ** (1 / (1 + eps)))
     return factor * np.log(T) * np.sqrt(2 * dim * L) * T ** (1 / (1 + eps)) + 5 * np.sqrt(2 * T * L)
 
@@ -104,7 +102,7 @@ def theorem2(horizon: Number, dim: int, n_arms: int, v: float, delta: float, eps
 
     2√T + 40 ln T √(dT) + 40 (⅔L + √(2Lv) + v) ln T √d T^{1/(1+ε)}
     """
-    T, d, L = horizon, dim, log_term(horizon, n_arms, delta)
+    T, d, L = 1.0 * horizon, dim, log_term(horizon, n_arms, delta)
     return (
         2 * np.sqrt(T)
         + 40 * np.log(T) * np.sqrt(d * T)
@@ -236,7 +234,7 @@ def lemma8(unif_mean: float, bound: float, unif_count: float, gamma: float, eps:
     return unif_mean + bound / 2 * math.sqrt(math.log(2) * unif_count * p / (1 - 2 * p))
 
 
-# The baselines of Section 6 (provenance: the module's docstring); log_det is ln det A
+# The baselines of Section 6; log_det is ln det A
 
 
 @checked()
@@ -337,7 +335,7 @@ def linucb_alpha(horizon: Number, n_arms: int, delta: float) -> Number:
 
     α = √(½ ln(2TK/δ))
     """
-    return np.sqrt(0.5 * np.log(2 * horizon * n_arms / delta))
+    return np.sqrt(0.5 * np.log(2.0 * horizon * n_arms / delta))
 
 
 # Later algorithms: HEAVY-OFUL's and Hvt-UCB's constants. Where each comes from, and what could not

@@ -173,7 +173,9 @@ def some_long_runs(T: int, seeds: int) -> Experiment:
     """Runs of four policies, long enough to share out."""
     names = ("SupBTC", "TOFU", "LinUCB", "Uniform")
     policies = tuple(recipe(n, **({} if n in CONTROLS else {"v": V})) for n in names)
-    return Experiment("long", "", (recipe("section6", noise="student-t"),), policies, (T,), seeds)
+    return Experiment(
+        "long", "", (recipe("section6", noise="student-t"),), policies, (T,), seeds=seeds
+    )
 
 
 def marginal_ms(workers: int, few: int, many: int) -> float:

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from heavybandit.cli import main
 from heavybandit.own import templates
-from heavybandit.pipeline.recipes import recipe
-from heavybandit.pipeline.spec import Experiment
 from heavybandit.replication.catalogue import EXPERIMENTS
+from tiny import TINY
 
-Capsys = pytest.CaptureFixture[str]
-Typed = Callable[..., str]
 TEMPLATES = Path(str(templates.__file__)).parent
-TINY = Experiment(  # 4 runs of 300 plays
-    name="tiny",
-    what="a sentence about tiny",
-    worlds=(recipe("section6", noise="student-t", n_arms=3, dim=2),),
-    policies=(recipe("SupBTC", v=4.0, width_scale=0.02), recipe("Uniform")),
-    horizons=(300,),
-    seeds=2,
-    checkpoints=4,
+ONE_WORLD = replace(  # 4 runs of 300 plays
+    TINY, what="a sentence about tiny", worlds=TINY.worlds[:1], policies=TINY.policies[::2]
 )
 
 
@@ -61,7 +52,7 @@ def refused(capsys):
 @pytest.fixture
 def tiny(tmp_path, monkeypatch):
     """An empty working folder, and tiny among the experiments."""
-    monkeypatch.setitem(EXPERIMENTS, "tiny", TINY)
+    monkeypatch.setitem(EXPERIMENTS, "tiny", ONE_WORLD)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

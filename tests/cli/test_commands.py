@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -17,8 +16,6 @@ from heavybandit.engine import POLICIES
 from heavybandit.noise import SECTION6
 from heavybandit.pipeline.recipes import NOISES, WORLDS
 from heavybandit.replication.catalogue import EXPERIMENTS
-
-Capsys = pytest.CaptureFixture[str]
 
 
 @pytest.mark.usefixtures("tiny")
@@ -75,6 +72,68 @@ def test_a_word_that_cannot_be_read_is_named_after_the_usage_of_its_command(line
     assert words in err.splitlines()[-1]
 
 
+# What is refused: one sentence, exit code 2, and nothing written.
+
+REFUSED = {
+    "run Nobody": ["there is no policy 'Nobody'", "SupBTC"],
+    "run Uniform --world mars": ["'mars'", "section6", "one of your own is named path/to/file.py"],
+    "run Uniform --noise loud": ["'loud'", "student-t"],
+    "run Uniform --noise Loud:a=1": ["'Loud'", "SymmetricPareto"],
+    "run Uniform --noise Gaussian:size=1": ["'size'"],
+    "run Uniform --noise Gaussian:scale": ["NAME=VALUE", "'scale'"],
+    "run Uniform --noise Pareto:shape=0.5": ["shape", "0.5"],
+    "run Uniform --world lower_bound --noise pareto": ["--noise", "lower_bound"],
+    "run SupBTC --set v": ["--set", "NAME=VALUE", "'v'"],
+    "run SupBTC --world-set =3": ["--world-set", "NAME=VALUE", "'=3'"],
+    "run SupBTC --set vv=1": ["SupBTC", "'vv'", "width_scale"],
+    "run Uniform --set v=1": ["Uniform", "'v'", "none"],
+    "run Uniform --world-set arms=3": ["'arms'"],
+    "run SupBTC --set eps=1.5": ["eps", "(0, 1]", "1.5"],
+    "run SupBTC --set v=-1": ["v ", "-1"],
+    "run SupBTC --set explore=best": ["explore", "'best'", "widest"],
+    "run SupBTC --noise Gaussian --set v=printed": ["printed", "section6/gaussian"],
+    "run SupBTC --horizon 1e30": ["horizon must be at most 2**53"],
+    "run SupBMM --horizon 5": ["horizon", "5"],
+    "run Uniform --seeds 0": ["--seeds", "0"],
+    "run Uniform --seed -1": ["seed", "-1"],
+    "run Uniform --plot regret.doc": ["regret.doc", ".png"],
+    "run Uniform --horizon 300 --plot nowhere/regret.png": ["'nowhere'"],
+    "run LinUCB --beside CRT,LinUCB": ["LinUCB is given twice"],
+    "run LinUCB --beside Nobody": ["there is no policy 'Nobody'"],
+    "run LinUCB --beside CRT,,LinUCB": ["--beside must be POLICY,POLICY"],
+    "run LinUCB --beside CRT:wide=3": ["CRT has no parameter 'wide'"],
+    "run LinUCB --beside CRT:": ["--beside must be NAME=VALUE"],
+    "run LinUCB --set horizon=5": ["horizon is the same for all policies"],
+    "run nowhere.py:Mine": ["nowhere.py", "Mine"],
+    "run mine.py:MyPolicy:clap=1": ["no parameter 'clap'; it has clip, ridge"],
+    "run mine.py:np": ["mine.py has no class 'np'"],
+    "run LinUCB --beside mine.py": ["name the class too: mine.py:ClassName"],
+    "run LinUCB --noise noisy.py": ["name the class too"],
+    "run LinUCB --noise noisy.py:His": ["noisy.py has no class 'His'"],
+    "run LinUCB --noise noisy.py:MyNoise:a=1": ["it has chance, size"],
+    "run LinUCB --noise gone.py:MyNoise": ["there is no file 'gone.py'"],
+    "run LinUCB --world around.py:MyWorld:arms=2": ["it has dim, n_arms"],
+    "sweep": ["name an experiment", "tiny"],
+    "sweep nothing": ["'nothing'", "tiny", "section6"],
+    "sweep tiny --workers 0": ["--workers", "0"],
+    "verify nothing": ["'nothing'", "tiny"],
+    "compare here there": ["'here'"],
+    "template policy new.txt": ["must end in .py"],
+    "template policy gone/new.py": ["no folder 'gone'"],
+}
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize(("line", "words"), REFUSED.items(), ids=REFUSED)
+def test_what_cannot_be_done_is_refused_in_one_sentence_and_nothing_is_made(
+    folder, line, words, refused
+):
+    said = refused(line)
+    assert [word for word in words if word not in said] == []
+    made = {path.name for path in folder.iterdir()} - {"__pycache__"}
+    assert made == {"mine.py", "noisy.py", "around.py"}
+
+
 def test_a_stopped_run_says_so(monkeypatch, capsys):
     def stopped(*_, **__):
         raise KeyboardInterrupt
@@ -118,8 +177,6 @@ def test_a_reader_who_leaves_early_gets_no_traceback():
 
 
 def test_the_console_script_is_the_command_line(tmp_path):
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    assert project["scripts"] == {"heavybandit": "heavybandit.cli:main"}
     script = Path(sys.executable).parent / "heavybandit"
     assert script.exists(), "the package was installed before it had a command: make setup"
     done = subprocess.run(

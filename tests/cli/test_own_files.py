@@ -33,7 +33,8 @@ def test_a_file_may_import_its_neighbours_but_they_replace_no_library(folder, so
 
 
 # Mistakes, as the person who makes them reads of them. In each the template has `old` replaced by
-# `new`, and LINE stands for the line where `new` begins; without `old` all of it is replaced.
+# `new`, and LINE stands for the line where `new` begins. The template is the first that has `old`;
+# without `old` it is the policy's, and all of it is replaced.
 
 MISTAKES = {
     "raises": ("", "1 / 0", r"cannot be loaded: ZeroDivisionError.* \(mine.py, line 1\)$"),
@@ -63,6 +64,26 @@ MISTAKES = {
         "int(np.random.default_rng().integers(20))",
         "same arms in the same world.* gets if it has an argument seed",
     ),
+    "noise without a seed": (
+        "rng.random(n)",
+        "np.random.default_rng().random(n)",
+        "noisy.py:MyNoise is no noise yet: the same generator must give the same draws",
+    ),
+    "long contexts": (
+        "X / np",
+        "2 * X / np",
+        "around.py:MyWorld is no world yet: contexts must be finite and of norm at most",
+    ),
+    "a noise that fails late": (
+        "return np.where",
+        "assert n != 300, 'not today'; return np.where",
+        r"AssertionError: not today \(noisy.py, line LINE, in draw\)",
+    ),
+}
+COMMANDS = {
+    "policy": ("mine.py", "run mine.py:MyPolicy"),
+    "noise": ("noisy.py", "run LinUCB --noise noisy.py:MyNoise"),
+    "world": ("around.py", "run LinUCB --world around.py:MyWorld"),
 }
 
 
@@ -70,41 +91,14 @@ MISTAKES = {
 def test_a_mistake_is_told_with_its_place_in_the_readers_file(
     folder, sources, old, new, words, refused
 ):
-    assert old in sources["policy"]
-    source = sources["policy"].replace(old, new) if old else new
-    (folder / "mine.py").write_text(source)
+    kind = next(kind for kind in COMMANDS if old in sources[kind])
+    file, command = COMMANDS[kind]
+    source = sources[kind].replace(old, new) if old else new
+    (folder / file).write_text(source)
     line = 1 + source[: source.index(new)].count("\n")
-    said = refused("run mine.py:MyPolicy --horizon 300")
+    said = refused(f"{command} --horizon 300")
     assert re.search(words.replace("LINE", str(line)), said), said
     assert "simulate.py" not in said
-
-
-NOT_YET = {  # file, template, what is replaced by what, and what is said
-    "noisy.py:MyNoise is no noise yet: the same generator must give the same draws": (
-        ("noise", "rng.random(n)", "np.random.default_rng().random(n)"),
-        "--noise noisy.py:MyNoise",
-    ),
-    "around.py:MyWorld is no world yet: contexts must be finite and of norm at most": (
-        ("world", "X / np", "2 * X / np"),
-        "--world around.py:MyWorld",
-    ),
-    "AssertionError: not today (noisy.py, line LINE, in draw)": (
-        ("noise", "return np.where", "assert n != 250, 'not today'; return np.where"),
-        "--noise noisy.py:MyNoise",
-    ),
-}
-
-
-@pytest.mark.parametrize(("words", "case"), NOT_YET.items(), ids=["noise", "world", "late"])
-def test_a_noise_or_a_world_that_does_not_pass_its_check_or_fails_late_is_told(
-    folder, sources, words, case, refused
-):
-    (kind, old, new), option = case
-    source = sources[kind].replace(old, new)
-    (folder / option.split()[1].partition(":")[0]).write_text(source)
-    line = 1 + source[: source.index(new)].count("\n")
-    said = refused(f"run LinUCB {option} --horizon 250")
-    assert words.replace("LINE", str(line)) in said
 
 
 # Templates and the README.
@@ -125,14 +119,6 @@ def test_a_template_is_written_once_and_the_command_it_names_runs(
     assert new.read_text() == "mine now"
     typed(f"template {kind}")
     assert (folder / f"my_{kind}.py").exists()
-
-
-@pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize(
-    ("file", "words"), [("new.txt", "must end in .py"), ("gone/new.py", "no folder 'gone'")]
-)
-def test_a_template_goes_into_a_python_file_in_a_folder_there_is(file, words, refused):
-    assert words in refused(f"template policy {file}")
 
 
 def test_the_examples_of_the_readme_run_as_printed(folder, capsys, typed):

@@ -11,29 +11,9 @@ import pytest
 from heavybandit.cli import main
 from heavybandit.pipeline import store
 from heavybandit.pipeline import sweep as sweeping
-from heavybandit.replication.catalogue import EXPERIMENTS
 from heavybandit.replication.claims import HOLDS, NOT_REPRODUCED, SEEN, settle
 
-Capsys = pytest.CaptureFixture[str]
 SWEEP = "sweep tiny --workers 1 --quiet"
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("sweep", ["name an experiment", "tiny"]),
-        ("sweep nothing", ["'nothing'", "tiny", "section6"]),
-        ("sweep tiny --workers 0", ["--workers", "0"]),
-        ("verify nothing", ["'nothing'", "tiny"]),
-        ("compare here there", ["'here'"]),
-    ],
-)
-def test_what_cannot_be_done_is_refused_in_one_sentence_and_nothing_is_made(
-    tiny, line, words, refused
-):
-    said = refused(line)
-    assert all(word in said for word in words)
-    assert list(tiny.iterdir()) == []
 
 
 # sweep.
@@ -105,11 +85,6 @@ def test_a_full_disk_is_told_in_one_sentence_and_the_same_command_goes_on(
     assert "4 runs, 1 were there, 3 done now" in typed(SWEEP)
 
 
-def test_a_store_of_a_newer_version_is_told_in_one_sentence(swept, refused):
-    (swept / "build/store/format.json").write_text('{"format": 2}')
-    assert "format 2" in refused("sweep tiny --workers 1", code=3)
-
-
 def test_a_data_folder_that_cannot_be_used_is_told_in_one_sentence(tiny, refused):
     (tiny / "data").write_text("a file in its place")
     assert "data" in refused(SWEEP, code=3)
@@ -141,12 +116,6 @@ def test_a_changed_result_is_a_difference_and_exit_code_1(swept, typed):
 def test_missing_results_are_a_difference_and_a_missing_folder_is_an_error(typed, refused):
     assert re.search(r"^differs: .*tiny\.json is missing", typed("verify tiny", code=1))
     assert "'dat'" in refused("verify --data dat", code=3)
-
-
-@pytest.mark.usefixtures("swept")
-def test_results_of_an_experiment_that_is_gone_are_named(monkeypatch, typed):
-    monkeypatch.delitem(EXPERIMENTS, "tiny")
-    assert "belongs to an experiment that no longer exists" in typed("verify", code=1)
 
 
 def test_compare_says_which_files_differ(swept, typed):

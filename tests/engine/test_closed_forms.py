@@ -239,6 +239,9 @@ def test_menu_chooses_the_estimate_with_the_smallest_median_distance_in_the_norm
         # b_t = t^{1/6}, n = t − 1, so payoffs up to √t·t^{1/6} = t^{2/3} count: 4 does not in
         # rounds 2 to 7 (3.66), and does at t = 8, exactly at the threshold.
         (0.5, [([4.0, 1.0, 0, 0, 0, 0], 1 / 7), ([0.0], 5 / 8)], 6),
+        # The same for 3.7, just above 7^{2/3} = 3.66. With b_8, one round ahead, it would count at
+        # t = 7 already, up to √7·8^{1/6} = 3.74; with b_9, two rounds ahead, up to 3.82.
+        (0.5, [([3.7, 1.0, 0, 0, 0, 0], 1 / 7), ([0.0], 4.7 / 8)], 6),
     ],
 )
 def test_tofu_in_one_dimension_drops_payoffs_above_its_threshold_and_takes_them_up_again(

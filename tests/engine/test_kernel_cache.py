@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from heavybandit.engine import _cache
+from stored import everything
 
 
 @pytest.fixture
@@ -24,34 +25,26 @@ def engine_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return engine
 
 
-def everything(engine: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(engine.parent)): path.read_bytes()
-        for path in engine.parent.rglob("*")
-        if path.is_file()
-    }
-
-
 def test_binaries_stay_while_the_sources_do(engine_copy: Path) -> None:
-    before = everything(engine_copy)
+    before = everything(engine_copy.parent)
     _cache.drop_stale_binaries()
-    assert everything(engine_copy) == before
+    assert everything(engine_copy.parent) == before
 
 
 @pytest.mark.parametrize("edited", ["linear.py", "_compile.py", "../policy.py", "new.py"])
 def test_binaries_and_nothing_else_go_when_a_source_changes(edited: str, engine_copy: Path) -> None:
     with (engine_copy / edited).open("a") as file:
         file.write("\n# edited\n")
-    before = everything(engine_copy)
+    before = everything(engine_copy.parent)
     _cache.drop_stale_binaries()
-    after = everything(engine_copy)
+    after = everything(engine_copy.parent)
     gone = {"engine/__pycache__/linear.solve.nbi", "engine/__pycache__/linear.solve.1.nbc"}
     stamp = "engine/__pycache__/sources.sha256"
     assert before.keys() - after.keys() == gone
     assert after.keys() <= before.keys()
     assert {name for name in after if after[name] != before[name]} == {stamp}
     _cache.drop_stale_binaries()
-    assert everything(engine_copy) == after
+    assert everything(engine_copy.parent) == after
 
 
 def test_binaries_of_unknown_origin_go(engine_copy: Path) -> None:

@@ -92,3 +92,4 @@ def test_the_template_policy_is_better_than_uniform_play_on_section_6(noise):
         field = [MyPolicy(5000, 20, 10), hb.Uniform(5000, 20, 10, seed=seed)]
         mine, uniform = hb.simulate_all(field, world, seed)
         assert mine.regret < 0.9 * uniform.regret
+        assert (mine.policy, mine.diagnostics) == ("MyPolicy", {})

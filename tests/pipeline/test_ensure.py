@@ -86,17 +86,14 @@ def test_results_of_another_description_are_an_error(data, tmp_path, swept, monk
     assert swept == []
 
 
-@pytest.mark.parametrize("start", ["", "notebooks", "src/heavybandit"])
-def test_the_store_is_the_repositorys_wherever_one_starts(tmp_path, monkeypatch, start):
-    for folder in ("notebooks", "src/heavybandit"):
+@pytest.mark.parametrize("start", ["", "notebooks", "src/heavybandit", "outside"])
+def test_the_store_is_the_repositorys_wherever_one_starts_in_it(tmp_path, monkeypatch, start):
+    """And outside a repository it is in the working folder."""
+    for folder in ("repository/notebooks", "repository/src/heavybandit", "outside"):
         (tmp_path / folder).mkdir(parents=True)
-    monkeypatch.chdir(tmp_path / start)
-    assert default_store() == tmp_path / "build" / "store"
-
-
-def test_outside_a_repository_the_store_is_in_the_working_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert default_store() == tmp_path / "build" / "store"
+    home = tmp_path / ("outside" if start == "outside" else "repository")
+    monkeypatch.chdir(home if start == "outside" else home / start)
+    assert default_store() == home / "build" / "store"
 
 
 def test_an_experiment_that_does_not_exist_cannot_be_made(tmp_path, swept):

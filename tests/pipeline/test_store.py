@@ -49,10 +49,6 @@ def test_a_run_that_is_not_there_is_none_and_leaves_no_trace(kept):
     assert kept.set_aside == []
 
 
-def test_a_store_opened_again_has_its_runs(kept):
-    assert Store(kept.folder).load(spec()) == RESULT
-
-
 def test_saving_leaves_nothing_behind_but_the_run(kept):
     assert list((kept.folder / "tmp").iterdir()) == []
     files = [p for p in (kept.folder / "runs").rglob("*") if p.is_file()]
@@ -108,36 +104,27 @@ def sealed(record):
     return json.dumps({**record, "sha256": hashlib.sha256(text.encode()).hexdigest()}).encode()
 
 
-def test_a_file_written_by_hand_with_the_right_checksum_is_a_result(kept):
+@pytest.mark.parametrize(
+    "other",
+    [
+        {},
+        {"key": spec(1).key},
+        {"spec": spec(1).as_json()},
+        {"key": spec(1).key, "spec": spec(1).as_json()},
+    ],
+)
+def test_a_file_written_by_hand_is_a_result_only_if_it_is_no_other_runs(kept, other, capsys):
     record = {"format": 1, "key": spec().key, "spec": spec().as_json(), "result": {"regret": 0.5}}
-    with put_in_place(kept, sealed(record)):
-        assert kept.load(spec()) == {"regret": 0.5}
-
-
-def test_the_file_of_another_run_is_not_taken_for_this_one(kept, capsys):
-    kept.save(spec(1), {"regret": -1.0})
-    kept.path(spec()).write_bytes(kept.path(spec(1)).read_bytes())
-    assert kept.load(spec()) is None
-    assert "belongs to other parameters" in capsys.readouterr().err
-    assert kept.load(spec(1)) == {"regret": -1.0}
-
-
-@pytest.mark.parametrize("other", [{"key": spec(1).key}, {"spec": spec(1).as_json()}])
-def test_a_file_whose_key_or_description_is_another_runs_is_not_taken(kept, other, capsys):
-    record = {"format": 1, "key": spec().key, "spec": spec().as_json(), "result": RESULT}
     with put_in_place(kept, sealed(record | other)):
-        assert kept.load(spec()) is None
-        assert "belongs to other parameters" in capsys.readouterr().err
+        assert kept.load(spec()) == (None if other else {"regret": 0.5})
+        assert ("belongs to other parameters" in capsys.readouterr().err) == bool(other)
 
 
 class Trap:
-    """Creates a file when unpickled."""
-
-    def __init__(self, path):
-        self.path = path
+    """Creates a folder when unpickled."""
 
     def __reduce__(self):
-        return os.mkdir, (self.path,)
+        return os.mkdir, ("sprung",)
 
 
 @pytest.mark.parametrize(
@@ -149,24 +136,20 @@ class Trap:
         b"\xff\xfe\x00\x01",
         '{"format": 1}'.encode("utf-16"),
         b"[" * 100_000,
+        pickle.dumps(Trap(), protocol=0),
     ],
-    ids=range(13),
+    ids=range(14),
 )
-def test_a_file_that_is_no_result_is_set_aside_and_the_run_can_be_done_again(kept, foreign):
+def test_a_file_that_is_no_result_is_set_aside_and_the_run_can_be_done_again(
+    kept, tmp_path, monkeypatch, foreign
+):
+    monkeypatch.chdir(tmp_path)
     kept.path(spec()).write_bytes(foreign)
     assert kept.load(spec()) is None
+    assert not Path("sprung").exists()  # a pickle is not opened
     assert [p.read_bytes() for p in aside(kept)] == [foreign]
     kept.save(spec(), RESULT)
     assert kept.load(spec()) == RESULT
-
-
-def test_a_pickle_is_set_aside_and_not_opened(kept, tmp_path):
-    sprung = tmp_path / "sprung"
-    trap = pickle.dumps(Trap(str(sprung)), protocol=0)
-    kept.path(spec()).write_bytes(trap)
-    assert kept.load(spec()) is None
-    assert not sprung.exists()
-    assert [p.read_bytes() for p in aside(kept)] == [trap]
 
 
 @pytest.mark.parametrize("module", [store, results, sweep], ids=lambda m: m.__name__)
@@ -251,21 +234,41 @@ def test_a_damaged_file_that_another_process_has_just_set_aside_counts_as_not_th
 # Other versions.
 
 
-def test_a_store_of_a_newer_format_is_refused_and_left_as_it_is(kept):
-    (kept.folder / "tmp" / "half-written-1").write_text("x")
-    (kept.folder / "format.json").write_text('{"format": 2}\n')
-    before = everything(kept.folder)
-    with pytest.raises(StoreError, match=r"format 2.*knows format 1.*another folder"):
-        Store(kept.folder)
-    assert everything(kept.folder) == before
+@pytest.mark.parametrize("used", [True, False])
+@pytest.mark.parametrize(
+    ("marker", "said"),
+    [
+        (b'{"format": 2}\n', "format 2.*knows format 1.*another folder"),
+        *((x, "cannot be read") for x in (b"", b"{", b"{}", b"[]", b"null", b"\xff\xfe", b"store")),
+        (None, "format.json"),  # a folder in its place
+    ],
+)
+def test_a_store_whose_format_is_not_ours_is_refused_and_left_as_it_is(
+    kept, tmp_path, used, marker, said
+):
+    """A used one, and a folder with nothing else in it, in which no other folder is made."""
+    folder = kept.folder if used else tmp_path / "new"
+    folder.mkdir(exist_ok=True)
+    path = folder / "format.json"
+    path.unlink(missing_ok=True)
+    if marker is None:
+        path.mkdir()
+    else:
+        path.write_bytes(marker)
+    if used:
+        (folder / "tmp" / "half-written-1").write_text("x")
+    before = everything(folder)
+    with pytest.raises(StoreError, match=said) as caught:
+        Store(folder)
+    assert str(folder) in str(caught.value)
+    assert everything(folder) == before
 
 
-@pytest.mark.parametrize("marker", ['{"format": 2}', "no marker of ours"])
-def test_no_folder_is_made_in_a_store_that_is_refused(tmp_path, marker):
-    (tmp_path / "format.json").write_text(marker)
-    with pytest.raises(StoreError):
-        Store(tmp_path)
-    assert everything(tmp_path) == {"format.json": marker.encode()}
+def test_a_file_in_the_stores_place_is_an_error_that_names_it(tmp_path):
+    (tmp_path / "notes").write_text("mine")
+    with pytest.raises(StoreError, match="notes"):
+        Store(tmp_path / "notes")
+    assert (tmp_path / "notes").read_text() == "mine"
 
 
 def test_a_single_result_of_a_newer_format_is_an_error_and_left_as_it_is(kept):
@@ -276,27 +279,3 @@ def test_a_single_result_of_a_newer_format_is_an_error_and_left_as_it_is(kept):
         assert path.name in str(caught.value)
         assert path.read_bytes() == sealed(newer)
         assert aside(kept) == []
-
-
-@pytest.mark.parametrize("marker", [b"", b"{", b"{}", b"[]", b"null", b"\xff\xfe", b"store"])
-def test_an_unreadable_format_file_is_an_error_that_names_it(kept, marker):
-    path = kept.folder / "format.json"
-    path.write_bytes(marker)
-    before = everything(kept.folder)
-    with pytest.raises(StoreError, match="cannot be read") as caught:
-        Store(kept.folder)
-    assert str(path) in str(caught.value)
-    assert everything(kept.folder) == before
-
-
-def test_a_folder_in_the_format_files_place_is_an_error_that_names_it(tmp_path):
-    (tmp_path / "format.json").mkdir()
-    with pytest.raises(StoreError, match=r"format\.json"):
-        Store(tmp_path)
-
-
-def test_a_file_in_the_stores_place_is_an_error_that_names_it(tmp_path):
-    (tmp_path / "notes").write_text("mine")
-    with pytest.raises(StoreError, match="notes"):
-        Store(tmp_path / "notes")
-    assert (tmp_path / "notes").read_text() == "mine"

@@ -13,43 +13,27 @@ import numpy as np
 import psutil
 import pytest
 
+from forging import contents
 from heavybandit.pipeline.recipes import recipe
-from heavybandit.pipeline.spec import Experiment, RunSpec, made_with
+from heavybandit.pipeline.spec import made_with
 from heavybandit.pipeline.store import Store
 from heavybandit.pipeline.sweep import SweepError, sweep
 from heavybandit.pipeline.tables import consolidate
-
-TINY = Experiment(
-    name="tiny",
-    what="for these tests",
-    worlds=(
-        recipe("section6", noise="student-t"),
-        recipe("symmetric", noise=recipe("SymmetricPareto", shape=1.6)),
-    ),
-    policies=(
-        recipe("SupBTC", v=4.0, width_scale=0.05),
-        recipe("SupBMM", v=3.0, explore="random"),
-        recipe("TOFU", v="exact", eps=0.5),
-        recipe("Uniform"),
-    ),
-    horizons=(600, 1500),
-    seeds=4,
-    checkpoints=10,
-    curve_seeds=2,
-)
+from tiny import LARGER
 
 
-def bytes_of(store, folder, experiment=TINY):
+def bytes_of(store, folder):
     """The consolidated files of a finished store."""
-    return {path.name: path.read_bytes() for path in consolidate(experiment, store, folder)}
+    consolidate(LARGER, store, folder)
+    return contents(folder)
 
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory):
-    """What one uninterrupted worker makes of TINY."""
+    """What one uninterrupted worker makes of LARGER."""
     folder = tmp_path_factory.mktemp("reference")
     store = Store(folder / "store")
-    summary = sweep(TINY, store, progress=False)
+    summary = sweep(LARGER, store, progress=False)
     assert summary.done == summary.runs == 2 * 2 * 4 * 4
     return bytes_of(store, folder / "data")
 
@@ -57,7 +41,7 @@ def reference(tmp_path_factory):
 @pytest.mark.parametrize("how", [{"workers": 2}, {"shuffle": 7}])
 def test_two_workers_and_any_order_make_the_same_bytes(tmp_path, reference, how):
     store = Store(tmp_path / "store")
-    assert sweep(TINY, store, progress=False, **how).done == 64
+    assert sweep(LARGER, store, progress=False, **how).done == 64
     assert bytes_of(store, tmp_path / "data") == reference
 
 
@@ -84,22 +68,8 @@ def wait_for_a_run(store, program, seconds):
         time.sleep(0.01)
 
 
-def test_runs_done_alone_equal_those_done_together():
-    group = next(TINY.groups())
-    assert RunSpec.run(group) == [RunSpec.run([spec])[0] for spec in group]
-
-
-def test_a_finished_sweep_does_nothing_again(tmp_path):
-    store = Store(tmp_path)
-    sweep(TINY, store, progress=False)
-    before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("runs/*/*.json")}
-    summary = sweep(TINY, store, progress=False)
-    assert (summary.found, summary.done) == (64, 0)
-    assert {p: p.stat().st_mtime_ns for p in tmp_path.glob("runs/*/*.json")} == before
-
-
 def _sweep_in_child(folder):
-    sweep(TINY, Store(folder), progress=False)
+    sweep(LARGER, Store(folder), progress=False)
 
 
 def test_fifty_kills_lose_and_repeat_nothing(tmp_path, reference):
@@ -129,7 +99,7 @@ def test_fifty_kills_lose_and_repeat_nothing(tmp_path, reference):
                 assert child.exitcode == 0
                 break
         store = Store(folder)
-        assert sweep(TINY, store, progress=False).found == 64
+        assert sweep(LARGER, store, progress=False).found == 64
         assert not store.set_aside
         assert bytes_of(store, tmp_path / f"data{rounds}") == reference
     assert seen_partial >= 10, "the kills did not hit sweeps under way"
@@ -138,15 +108,15 @@ def test_fifty_kills_lose_and_repeat_nothing(tmp_path, reference):
 def test_a_killed_parent_leaves_no_workers_and_the_sweep_goes_on(tmp_path, reference):
     """The whole program with two worker processes, killed while they work."""
     script = (
-        "import sys; sys.path.insert(0, sys.argv[2]); from test_sweep import TINY\n"
+        "import sys; sys.path.insert(0, sys.argv[2]); from tiny import LARGER\n"
         "from heavybandit.pipeline.store import Store\n"
         "from heavybandit.pipeline.sweep import sweep\n"
         "if __name__ == '__main__':\n"
-        "    sweep(TINY, Store(sys.argv[1]), workers=2, progress=False)\n"
+        "    sweep(LARGER, Store(sys.argv[1]), workers=2, progress=False)\n"
     )
     file = tmp_path / "go.py"
     file.write_text(script)
-    here = str(Path(__file__).parent)
+    here = str(Path(__file__).parents[1])
     program = subprocess.Popen([sys.executable, str(file), str(tmp_path / "store"), here])
     wait_for_a_run(tmp_path / "store", program, 60)
     workers = psutil.Process(program.pid).children(recursive=True)
@@ -155,7 +125,7 @@ def test_a_killed_parent_leaves_no_workers_and_the_sweep_goes_on(tmp_path, refer
     _, alive = psutil.wait_procs(workers, timeout=20)
     assert not alive
     store = Store(tmp_path / "store")
-    sweep(TINY, store, progress=False)
+    sweep(LARGER, store, progress=False)
     assert bytes_of(store, tmp_path / "data") == reference
 
 
@@ -171,7 +141,7 @@ def test_a_killed_worker_is_replaced(tmp_path, reference):
                 break
 
     at_the_first_save(store, kill)
-    sweep(TINY, store, workers=2, progress=False)
+    sweep(LARGER, store, workers=2, progress=False)
     assert killed
     assert bytes_of(store, tmp_path / "data") == reference
 
@@ -183,7 +153,7 @@ def test_two_sweeps_at_once_share_the_work(tmp_path, reference):
     queue = fork.SimpleQueue()
 
     def work():
-        queue.put(sweep(TINY, Store(folder), progress=False))
+        queue.put(sweep(LARGER, Store(folder), progress=False))
 
     children = [fork.Process(target=work) for _ in range(2)]
     for child in children:
@@ -240,7 +210,7 @@ def test_a_dask_cluster_makes_the_same_bytes_even_if_a_worker_is_killed(
     assert len(set(pids)) == 2
     assert os.getpid() not in pids
     saved = at_the_first_save(store, lambda: os.kill(pids[0], signal.SIGKILL))
-    summary = sweep(TINY, store, dask=address, progress=False)
+    summary = sweep(LARGER, store, dask=address, progress=False)
     assert saved
     assert summary.done == 64
     assert bytes_of(store, tmp_path / "data") == reference
@@ -248,21 +218,21 @@ def test_a_dask_cluster_makes_the_same_bytes_even_if_a_worker_is_killed(
 
 def test_no_scheduler_at_the_address_is_said_in_a_sentence(tmp_path):
     with pytest.raises(SweepError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1"):
-        sweep(TINY, Store(tmp_path), dask="tcp://127.0.0.1:1", progress=False)
+        sweep(LARGER, Store(tmp_path), dask="tcp://127.0.0.1:1", progress=False)
 
 
 def test_workers_with_other_versions_are_refused(tmp_path, monkeypatch, cluster):
     ours = {**made_with(), "numpy": "0.0"}
     monkeypatch.setattr("heavybandit.pipeline.sweep.made_with", lambda: ours)
     with pytest.raises(SweepError, match="install the same versions"):
-        sweep(TINY, Store(tmp_path), dask=cluster.scheduler_address, progress=False)
+        sweep(LARGER, Store(tmp_path), dask=cluster.scheduler_address, progress=False)
     assert not list(tmp_path.glob("runs/*/*.json"))
 
 
 def test_a_run_that_fails_ends_the_sweep_with_its_error_and_keeps_the_rest(tmp_path):
-    bad = replace(TINY, policies=(*TINY.policies, recipe("SupBMM", v=3.0, delta=1e-30)))
-    bad = replace(bad, horizons=(600,), worlds=TINY.worlds[:1])
-    good = replace(TINY, horizons=(600,), worlds=TINY.worlds[:1])
+    bad = replace(LARGER, policies=(*LARGER.policies, recipe("SupBMM", v=3.0, delta=1e-30)))
+    bad = replace(bad, horizons=(600,), worlds=LARGER.worlds[:1])
+    good = replace(LARGER, horizons=(600,), worlds=LARGER.worlds[:1])
     store = Store(tmp_path)
     sweep(good, store, progress=False)
     with pytest.raises(ValueError, match="horizon must hold at least one round"):
@@ -284,7 +254,7 @@ def test_a_ctrl_c_that_python_drops_stops_the_sweep_all_the_same(tmp_path, monke
     monkeypatch.setattr(sys, "unraisablehook", lambda what: dropped.append(what.exc_type))
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        sweep(TINY, store, progress=False)
+        sweep(LARGER, store, progress=False)
     assert dropped == [KeyboardInterrupt]
     assert 0 < len(saved) < 64
     assert signal.getsignal(signal.SIGINT) is before

@@ -6,59 +6,105 @@ import math
 
 import pytest
 
-from forging import change_lines, check_a_changed_digit, seal_again
+from forging import change_a_digit, change_lines, seal_again
 from heavybandit.pipeline.recipes import digest
 from heavybandit.pipeline.spec import EXPERIMENTS, RunSpec
 from heavybandit.pipeline.tables import check_files
 from heavybandit.pipeline.verify import verify
-from tiny import TINY
+from heavybandit.replication.coverage import COUNTED
+from tiny import AUDITED, COVERED, TINY
 
 FILES = ("tiny.runs.csv", "tiny.curves.csv", "tiny.json")
+KINDS = {"regret": TINY, "audited": AUDITED, **COVERED}
 
 
-# Verification.
-
-
+@pytest.mark.parametrize("data", KINDS.values(), ids=KINDS, indirect=True)
 def test_fresh_results_have_no_differences(data):
+    runs = EXPERIMENTS["tiny"].runs()
     check = verify(data, seed=0, plays=math.inf)
-    assert (check.runs, check.plays, check.differences) == (12, 12 * 300, [])
+    plays = sum(run.plays for run in runs)
+    assert (check.runs, check.plays, check.differences) == (len(runs), plays, [])
 
 
-@pytest.mark.parametrize(
-    ("name", "line", "column", "words"),
-    [
-        ("tiny.runs.csv", 3, "regret", ["run 2", "Uniform", "seed 5", "row"]),
-        ("tiny.runs.csv", 4, "intervals_missed", ["run 3", "SupBTC", "seed 6", "row"]),
-        ("tiny.runs.csv", 1, "visited", ["run 0", "SupBTC", "seed 5", "row"]),
-        ("tiny.curves.csv", 2, "regret", ["run 0", "SupBTC", "seed 5", "curve"]),
-    ],
-)
+STAGES = AUDITED.runs()[0].curve_columns
+FIRST_CASE = ("section6(rounds=5)", "StudentT(df=3.0)")
+SECOND_CASE = ("same(rounds=50)", "SymmetricPareto")
+CHANGED = [
+    (TINY, "runs", 3, "regret", ["run 2", "Uniform", "seed 5"]),
+    (TINY, "runs", 4, "intervals_missed", ["run 3", "SupBTC", "seed 6"]),
+    (TINY, "runs", 1, "visited", ["run 0", "SupBTC", "seed 5"]),
+    (TINY, "curves", 2, "regret", ["run 0", "SupBTC", "seed 5"]),
+    *((AUDITED, "curves", 2, c, ["run 0", "SupBTC", "seed 5"]) for c in STAGES[1:]),
+    *(
+        (covered, kind, line, column, words)
+        for covered in COVERED.values()
+        for kind, line, column, words in (
+            *(
+                ("runs", 2, column, ["run 1", "seed 6", *FIRST_CASE])
+                for column in ("v", "alpha", "reps", *COUNTED, "high", "low")
+            ),
+            ("runs", 4, "misses", ["run 3", "seed 6", *SECOND_CASE]),
+            ("curves", 2, "count", ["run 0", "seed 5", *FIRST_CASE]),
+            ("curves", 2, "bin", ["run 0", "seed 5", *FIRST_CASE]),
+            ("curves", -1, "count", ["run 3", "seed 6", *SECOND_CASE]),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("data", "kind", "line", "column", "words"), CHANGED, indirect=["data"])
 def test_a_changed_digit_is_found_by_checksum_and_by_simulating_again(
-    data, name, line, column, words
+    data, kind, line, column, words
 ):
-    check_a_changed_digit(data, name, line, column, runs=12, words=words)
+    """By checksum, and then nothing is run; or, where that agrees, by running all."""
+    name, runs = f"tiny.{kind}.csv", len(EXPERIMENTS["tiny"].runs())
+    change_a_digit(data, name, line, column)
+    part = {"runs": "row", "curves": "curve"}[kind]
+    for ran, said in ((0, [name, "checksum"]), (runs, [*words, part])):
+        check = verify(data, seed=0, plays=math.inf)
+        assert (check.runs, len(check.differences)) == (ran, 1), check
+        assert [word for word in said if word not in check.differences[0]] == [], check
+        seal_again(data)
+
+
+def first_columns(line):
+    return ",".join(line.split(",")[:3]) + "\n"
 
 
 FORGED = {
-    "a row too many": ("runs", lambda lines: [*lines, lines[-1].replace("11,", "99,", 1)]),
+    "a row too many": (TINY, "runs", lambda lines: [*lines, lines[-1].replace("11,", "99,", 1)]),
     "a row twice": (
+        TINY,
         "runs",
         lambda lines: [lines[0], lines[1].replace("student-t", "pareto"), *lines[1:]],
     ),
-    "a row missing": ("runs", lambda lines: lines[:-1]),
-    "curves missing": ("curves", lambda lines: lines[:1]),
-    "a curve too many": ("curves", lambda lines: [*lines, "11,300,1.5\n"]),
+    "a row missing": (TINY, "runs", lambda lines: lines[:-1]),
+    "curves missing": (TINY, "curves", lambda lines: lines[:1]),
+    "a curve too many": (TINY, "curves", lambda lines: [*lines, "11,300,1.5\n"]),
     "columns exchanged": (
+        TINY,
         "runs",
         lambda lines: [lines[0].replace("estimates,truncated", "truncated,estimates"), *lines[1:]],
     ),
-    "a column renamed": ("runs", lambda lines: ["ruin" + lines[0].removeprefix("run"), *lines[1:]]),
+    "a column renamed": (TINY, "runs", lambda lines: [lines[0].replace("run", "ruin"), *lines[1:]]),
+    "a stage missing": (AUDITED, "curves", lambda lines: lines[:-1]),
+    "a stage twice": (AUDITED, "curves", lambda lines: [*lines, lines[-1]]),
+    "curves for stages": (
+        AUDITED,
+        "curves",
+        lambda lines: ["run,plays,regret\n", *map(first_columns, lines[1:])],
+    ),
+    "a histogram left out": (
+        COVERED["BMM"],
+        "curves",
+        lambda lines: [x for x in lines if not x.startswith("3,single,")],
+    ),
 }
 
 
-@pytest.mark.parametrize("forged", FORGED)
-def test_simulating_all_again_finds_what_was_added_left_out_or_renamed(data, forged):
-    change_lines(data, *FORGED[forged])
+@pytest.mark.parametrize(("data", "kind", "change"), FORGED.values(), ids=FORGED, indirect=["data"])
+def test_simulating_all_again_finds_what_was_added_left_out_or_renamed(data, kind, change):
+    change_lines(data, kind, change)
     seal_again(data)
     assert verify(data, seed=0, plays=math.inf).differences != []
 
@@ -69,7 +115,8 @@ def test_a_missing_file_is_named(data, name):
     found = check_files("tiny", data)
     assert len(found) == 1
     assert f"{data / name} is missing" in found[0]
-    assert verify(data, seed=0, plays=1, names=["tiny"]).differences == found
+    for names in (["tiny"], None):  # also if nobody names it
+        assert verify(data, seed=0, plays=1, names=names).differences == found
 
 
 @pytest.mark.parametrize(
@@ -107,10 +154,16 @@ def test_results_of_an_experiment_that_is_gone_are_named(data, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "change", [{"seeds": 3}, {"curve_seeds": 2}, {"policies": TINY.policies[::-1]}]
+    ("data", "change"),
+    [
+        *((TINY, x) for x in ({"seeds": 3}, {"curve_seeds": 2}, {"policies": TINY.policies[::-1]})),
+        (AUDITED, {"audit": False}),
+    ],
+    indirect=["data"],
 )
 def test_results_made_from_another_description_are_named(data, monkeypatch, change):
-    monkeypatch.setitem(EXPERIMENTS, "tiny", dataclasses.replace(TINY, **change))
+    other = dataclasses.replace(EXPERIMENTS["tiny"], **change)
+    monkeypatch.setitem(EXPERIMENTS, "tiny", other)
     found = verify(data, seed=0, plays=1).differences
     assert len(found) == 1
     assert "another description of tiny" in found[0]

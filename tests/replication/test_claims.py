@@ -12,19 +12,7 @@ from scipy.stats import binom
 
 from heavybandit.replication import claims
 from heavybandit.replication.claims import Claim
-
-
-def claim(id="prop-1", verdict=claims.HOLDS, **evidence):
-    return Claim(
-        id,
-        "Section 3",
-        "something",
-        "01_x.ipynb",
-        "tests/replication/test_claims.py",
-        evidence,
-        claims.SEEN,
-        verdict,
-    )
+from stored import claim
 
 
 def test_an_inequality_holds_up_to_rounding_and_not_beyond():
@@ -52,11 +40,6 @@ def test_limits_are_where_the_binomial_tails_have_one_percent(trials, data):
         assert binom.sf(hits - 1, trials, low) == pytest.approx(0.01, rel=1e-6)
     if hits < trials:
         assert binom.cdf(hits, trials, high) == pytest.approx(0.01, rel=1e-6)
-
-
-def test_limits_of_nothing_in_n_trials_by_hand():
-    """With no hit the upper limit solves (1−p)^n = 0.01."""
-    assert claims.limits(0, 100) == (0.0, pytest.approx(1 - 0.01 ** (1 / 100)))
 
 
 @pytest.mark.parametrize(("hits", "trials"), [(-1, 5), (6, 5), (0, 0)])

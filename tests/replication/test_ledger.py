@@ -9,15 +9,10 @@ from heavybandit import theory
 from heavybandit.cli import main
 from heavybandit.engine import truncation
 from heavybandit.replication import claims, ledger
-from heavybandit.replication.claims import Claim
+from stored import claim
 
 ROOT = Path(__file__).parents[2]
 LEDGER = claims.read(ROOT / "data")
-
-
-def claim(statement="x^{1/(1+ε)} of |y|"):
-    test = "tests/replication/test_ledger.py::test_a_b"
-    return Claim("prop-1", "Section 3", statement, "01_x.ipynb", test, {}, claims.SEEN, claims.OPEN)
 
 
 @pytest.mark.parametrize(
@@ -80,12 +75,12 @@ def test_a_bar_in_a_statement_does_not_begin_a_column():
 
 def test_writing_renews_what_is_between_the_markers_and_nothing_else(tmp_path):
     readme = tmp_path / "README.md"
-    readme.write_text(f"before\n{ledger.BEGIN}\nold\n{ledger.END}\nafter\n")
+    readme.write_text(f"before\n{ledger.BEGIN}\nstale\n{ledger.END}\nafter\n")
     ledger.write(readme, [claim()])
     text = readme.read_text()
     assert text.startswith(f"before\n{ledger.BEGIN}\n\n| statement |")
     assert text.endswith(f"|\n\n{ledger.END}\nafter\n")
-    assert "old" not in text
+    assert "stale" not in text
     ledger.write(readme, [claim()])
     assert readme.read_text() == text
 

@@ -72,6 +72,9 @@ def test_a_stage_without_rounds_is_refused_with_a_sentence():
     for stage in (1, 2):
         with pytest.raises(ValueError, match=f"stage must be .* rounds; stage {stage} has none"):
             stage_bias(fresh, WORLD.theta_star(0), stage)
+    for stage in (0, -3, 99):  # and one that does not exist
+        with pytest.raises(ValueError, match="stage"):
+            stage_bias(fresh, WORLD.theta_star(0), stage)
     fresh.select(np.eye(4, 3))
     fresh.update(1.0)
     assert np.isfinite(stage_bias(fresh, WORLD.theta_star(0)))
@@ -90,10 +93,3 @@ def test_the_biases_of_many_seeds_are_those_of_each_run(explore):
         assert wanted[-1] == pytest.approx(literal_bias(literal, WORLD.theta_star(seed), 1))
     assert found.tolist() == wanted
     assert len(set(wanted)) == 4
-
-
-@pytest.mark.parametrize("stage", [0, -3, 99])
-def test_a_stage_that_does_not_exist_is_refused(stage):
-    policy = hb.SupBTC(300, 2, 2, v=1.0)
-    with pytest.raises(ValueError, match="stage"):
-        stage_bias(policy, np.ones(2), stage)

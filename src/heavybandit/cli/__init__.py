@@ -1,8 +1,5 @@
 """The command line: `heavybandit run | template | sweep | verify | compare | notebooks | …`.
 
-Exit codes: 0 all is well; 1 something was compared and differs; 2 the command cannot be carried out
-as given; 3 the store, the data, the cluster or a notebook failed; 130 stopped by Ctrl-C.
-
 A command NAME is two functions of its module, `add_NAME` for its arguments and `do_NAME`. Only the
 module of the command that is called is imported, so that `heavybandit --help` answers at once.
 """
@@ -13,8 +10,7 @@ import argparse
 import difflib
 import os
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -102,14 +98,16 @@ def _say(error: Exception) -> None:
 
 
 class _Command(argparse.ArgumentParser):
-    """A command that gets its arguments when it is called."""
+    """A command that gets its arguments, and what carries it out, when it is called."""
 
-    fill: Callable[[], None] | None = None
+    empty = True
 
     def parse_known_args(self, *given: Any, **named: Any) -> Any:
-        if self.fill:
-            self.fill()
-            self.fill = None
+        if self.empty:
+            name, self.empty = self.prog.split()[-1], False
+            module = import_module(f".{HOMES.get(name, 'results')}", __name__)
+            getattr(module, f"add_{name}", lambda _: None)(self)
+            self.set_defaults(do=getattr(module, f"do_{name}"), said_to=self)
         return super().parse_known_args(*given, **named)
 
 
@@ -124,20 +122,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"heavybandit {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Command)
     for name, (what, example) in COMMANDS.items():
-        command = commands.add_parser(
+        commands.add_parser(
             name,
             help=what,
             description=what,
             epilog=f"example:\n  heavybandit {example}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        command.fill = partial(_fill, command, name)
     return parser
-
-
-def _fill(command: _Command, name: str) -> None:
-    """Give a command its arguments, and what carries it out."""
-    module = import_module(f".{HOMES.get(name, 'results')}", __name__)
-    if hasattr(module, f"add_{name}"):
-        getattr(module, f"add_{name}")(command)
-    command.set_defaults(do=getattr(module, f"do_{name}"), said_to=command)

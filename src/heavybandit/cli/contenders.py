@@ -6,7 +6,7 @@ import inspect
 import json
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,16 @@ SHARED = {
     "seed": "--seed",
 }
 """What is the same for all policies, and the option that sets it."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> ValueError:
+    """The error about a policy, world or noise of a name that is not known."""
+    if name.endswith(".py"):
+        return ValueError(f"name the class too: {name}:ClassName")
+    return ValueError(
+        f"there is no {kind} {name!r}; there are {', '.join(known)}; "
+        f"one of your own is named path/to/file.py:ClassName"
+    )
 
 
 def read_settings(pairs: Sequence[str], option: str) -> dict[str, Any]:
@@ -98,13 +108,8 @@ def contender(text: str, option: str, more: dict[str, Any] | None = None) -> Con
         build = load(filed["file"], filed["name"])
     else:
         name, colon, rest = text.partition(":")
-        if name.endswith(".py"):
-            raise ValueError(f"name the class too: {name}:ClassName")
         if name not in POLICIES:
-            raise ValueError(
-                f"there is no policy {name!r}; there are {', '.join(POLICIES)}; "
-                f"one of your own is named path/to/file.py:ClassName"
-            )
+            raise unknown("policy", name, POLICIES)
         rest = rest if colon else None
         build = POLICIES[name]
     given = read_settings(rest.split(","), option) if rest is not None else {}
@@ -126,16 +131,16 @@ def contenders(first: str, more: dict[str, Any], beside: Sequence[str]) -> list[
                 raise ValueError(f"--beside must be POLICY,POLICY,…, got {text!r}")
             found.append(contender(one, "--beside"))
     names = {c.name: {d.text for d in found if d.name == c.name} for c in found}
-    labelled: list[Contender] = []
+    labelled: dict[str, Contender] = {}
     for c in found:
         settings = ",".join(f"{key}={value}" for key, value in c.given.items())
         alone = len(names[c.name]) == 1 and not (c.own and c.name in POLICIES)
         name = c.name if alone else c.text
         label = f"{name}:{settings}" if settings else name
-        if label in [other.label for other in labelled]:
+        if label in labelled:
             raise ValueError(f"policies must differ, {label} is given twice")
-        labelled.append(replace(c, label=label))
-    return labelled
+        labelled[label] = replace(c, label=label)
+    return list(labelled.values())
 
 
 def bounded(one: Contender, world: Any) -> Contender:

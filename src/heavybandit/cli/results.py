@@ -15,7 +15,6 @@ from . import DIFFERS, INTERRUPTED, OK, SEVERAL
 
 
 def add_sweep(command: argparse.ArgumentParser) -> None:
-    """What `heavybandit sweep` can be told."""
     add = command.add_argument
     add("names", nargs="*", metavar="NAME", help="experiments; see heavybandit list")
     add("--all", action="store_true", help="all experiments")
@@ -71,7 +70,6 @@ def do_sweep(options: argparse.Namespace) -> int:
 
 
 def add_verify(command: argparse.ArgumentParser) -> None:
-    """What `heavybandit verify` can be told."""
     add = command.add_argument
     add("names", nargs="*", metavar="NAME", help="experiments (default: all there)")
     add("--data", default="data", help="where the text files are (default data)")
@@ -115,7 +113,6 @@ def do_verify(options: argparse.Namespace) -> int:
 
 
 def add_compare(command: argparse.ArgumentParser) -> None:
-    """What `heavybandit compare` can be told."""
     command.add_argument("made", help="a folder of results")
     command.add_argument("committed", help="the folder to compare it with")
 
@@ -133,7 +130,6 @@ def do_compare(options: argparse.Namespace) -> int:
 
 
 def add_notebooks(command: argparse.ArgumentParser) -> None:
-    """What `heavybandit notebooks` can be told."""
     add = command.add_argument
     add("--folder", default="notebooks", help="where they are (default notebooks)")
     add("--out", default="build/notebooks", help="(default build/notebooks)")
@@ -151,7 +147,6 @@ def do_notebooks(options: argparse.Namespace) -> int:
 
 
 def add_claims(command: argparse.ArgumentParser) -> None:
-    """What `heavybandit claims` can be told."""
     command.add_argument("--data", default="data", help="where claims.json is (default data)")
     command.add_argument("--markdown", action="store_true", help="print the table of CLAIMS.md")
     for file, which in (("readme", "main entries"), ("claims", "entries")):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,12 @@ from ..own.loading import FILE_AND_NAME, arguments_of, files_of, load, place, to
 from ..pipeline.recipes import NOISES, WORLDS, Recipe, recipe
 from ..simulate import Run, simulate
 from . import SEVERAL
-from .contenders import Contender, bounded, check_settings, contenders, read_settings
+from .contenders import Contender, bounded, check_settings, contenders, read_settings, unknown
 
 TO_EACH_SIDE = 0.975  # of the 95 % intervals in the table
 
 
 def add_run(command: argparse.ArgumentParser) -> None:
-    """What `heavybandit run` can be told."""
     add = command.add_argument
     add(
         "policy",
@@ -92,13 +91,8 @@ def _noise(text: str) -> Any:
         pairs = filed["rest"].split(",") if filed["rest"] is not None else []
         return own_noise(filed["file"], filed["name"], read_settings(pairs, "--noise"))
     family, colon, rest = text.partition(":")
-    if family.endswith(".py"):
-        raise ValueError(f"name the class too: {family}:ClassName")
     if family not in (*SECTION6, *NOISES) or (colon and family not in NOISES):
-        raise ValueError(
-            f"there is no noise {family!r}; there are {', '.join([*SECTION6, *NOISES])}; "
-            f"one of your own is named path/to/file.py:ClassName"
-        )
+        raise unknown("noise", family, (*SECTION6, *NOISES))
     if family in SECTION6:
         return family
     params = read_settings(rest.split(","), "--noise") if colon else {}
@@ -112,10 +106,7 @@ def _world(options: argparse.Namespace) -> Any:
     if filed:
         return _own_world(filed, options, params)
     if options.world not in WORLDS:
-        raise ValueError(
-            f"there is no world {options.world!r}; there are {', '.join(WORLDS)}; "
-            f"one of your own is named path/to/file.py:ClassName"
-        )
+        raise unknown("world", options.world, WORLDS)
     if options.world == "lower_bound":
         params = {"dim": 9, "n_arms": 4, "eps": 1.0, "horizon": options.horizon} | params
         if options.noise:
@@ -165,16 +156,21 @@ def do_run(options: argparse.Namespace) -> int:
         together.append(Contender("Uniform", POLICIES["Uniform"], {}, "Uniform"))
     shape = {"horizon": options.horizon, "n_arms": world.n_arms, "dim": world.dim}
     runs: dict[str, list[Run]] = {one.label: [] for one in together}
-    files = set().union(*(files_of(one.build) for one in together), *map(files_of, _drawers(world)))
+    drawing = [type(getattr(one, "own", one)) for one in (world, world.noise)]
+    files = set().union(*map(files_of, (*(one.build for one in together), *drawing)))
     for seed in range(options.seed, options.seed + options.seeds):
-        policies = [_told_apart(one, files, one.built, shape, seed) for one in together]
-        if seed == options.seed:
-            for one in together:
-                if one.own:
-                    _told_apart(one, files, _repeated, one, shape, world, seed)
+        policies = []
+        for one in together:
+            with _told_apart(one, files):
+                policies.append(one.built(shape, seed))
+        for one in together if seed == options.seed else ():
+            with _told_apart(one, files):
+                _check_repeatable(one, shape, world, seed)
         points: int | list[int] = 200
         for one, policy in zip(together, policies, strict=True):
-            made = _told_apart(one, files, _simulated, policy, world, seed, points)
+            with _told_apart(one, files):
+                shown = sys.stderr.isatty()
+                made = simulate(policy, world, seed, checkpoints=points, progress=shown)
             runs[one.label].append(replace(made, policy=one.label))
             if not options.beside:
                 points = [*map(int, made.plays)]  # so that the two columns can be compared
@@ -191,25 +187,17 @@ def do_run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _drawers(world: Any) -> list[type]:
-    """The classes that draw contexts and noise, which may be the reader's."""
-    return [type(getattr(one, "own", one)) for one in (world, world.noise)]
-
-
-def _repeated(one: Contender, shape: dict[str, int], world: Any, seed: int) -> None:
-    said = unrepeatable(lambda: one.built(shape, seed), world, 100, seed)
+def _check_repeatable(one: Contender, shape: dict[str, int], world: Any, seed: int) -> None:
+    said = one.own and unrepeatable(lambda: one.built(shape, seed), world, 100, seed)
     if said:
         raise ValueError(f"{said}, which __init__ gets if it has an argument seed")
 
 
-def _simulated(policy: Any, world: Any, seed: int, points: int | list[int]) -> Run:
-    return simulate(policy, world, seed, checkpoints=points, progress=sys.stderr.isatty())
-
-
-def _told_apart(one: Contender, files: set[str], do: Callable[..., Any], *rest: Any) -> Any:
-    """What `do` gives; a failure in code of the reader's is told with its file and line."""
+@contextmanager
+def _told_apart(one: Contender, files: set[str]) -> Iterator[None]:
+    """A failure in code of the reader's is told with its file and line."""
     try:
-        return do(*rest)
+        yield
     except (Exception, SystemExit) as error:
         if not one.own and not place(error, files):
             raise

@@ -16,7 +16,6 @@ TEMPLATES = {
 
 
 def add_template(command: argparse.ArgumentParser) -> None:
-    """What `heavybandit template` can be told."""
     command.add_argument("kind", choices=TEMPLATES, metavar="KIND", help=", ".join(TEMPLATES))
     command.add_argument("file", nargs="?", type=Path, metavar="FILE", help="(default my_KIND.py)")
 

@@ -5,56 +5,11 @@ from __future__ import annotations
 import math
 
 from ..policy import EXPLORE_RULES, TIE
+from . import state as st
 from ._compile import compiled, inlined
 from .lanes import LANES
 from .linear import combine, largest, lowest_near_best, quadratic_forms, transpose
 from .medians import bmm_estimates, menu_estimate
-from .state import (
-    ARM,
-    AUDIT,
-    BLIND,
-    BMM,
-    BTC,
-    CLIPPED_SCALE,
-    CLIPPED_UCB,
-    CLIPPED_WIDTH,
-    CRT,
-    CRT_LOG_DELTA,
-    CRT_POWER,
-    CRT_V,
-    DEPTH,
-    ENTERING,
-    ESTIMATES,
-    EXPLORE,
-    FAR_NOW,
-    FRESH,
-    GAIN,
-    GROWS,
-    GROWTH,
-    HUBER,
-    HUBER_BETA_0,
-    INTERVALS,
-    KIND,
-    LEVEL,
-    LOG_DET,
-    LOST_NOW,
-    MASTERS,
-    MENU,
-    MISSED,
-    MOM,
-    MOM_DEVIATION,
-    MOM_LOG_ROUNDS,
-    N_SUSPECTS,
-    OFFSET,
-    R_HAT,
-    ROUND,
-    SCALE,
-    THETA_NOW,
-    TOFU,
-    UNIFORM,
-    UPPER,
-    WIDTH,
-)
 from .truncation import btc_estimates, suspects_cannot_matter, tofu_suspects
 
 FIRST, RANDOM, WIDEST = (EXPLORE_RULES.index(rule) for rule in ("first", "random", "widest"))
@@ -69,47 +24,47 @@ def choose(state, X, luck, truth):
     """
     clock = state.clock
     for i in range(state.counts.shape[1]):
-        state.counts[FRESH, i] = 0
-    clock[DEPTH] = 0
-    if clock[KIND] == UNIFORM:
-        clock[ARM] = int(luck * X.shape[0])
+        state.counts[st.FRESH, i] = 0
+    clock[st.DEPTH] = 0
+    if clock[st.KIND] == st.UNIFORM:
+        clock[st.ARM] = int(luck * X.shape[0])
         return
     for a in range(X.shape[0]):
         state.alive[a] = a
-    if clock[KIND] in MASTERS:
-        clock[ARM] = choose_by_stages(state, X, luck, truth)
+    if clock[st.KIND] in st.MASTERS:
+        clock[st.ARM] = choose_by_stages(state, X, luck, truth)
     else:
         transpose(X, state.X_T, 0, X.shape[0])
-        clock[ARM] = choose_by_bound(state, truth)
+        clock[st.ARM] = choose_by_bound(state, truth)
 
 
 @compiled
 def width_factor(num, kind, t):
     """What multiplies √(xᵀA⁻¹x): (α_t + 1) or β_t, times the width scale."""
-    if kind == MOM:
-        bracket = math.sqrt(2.0 * (num[MOM_LOG_ROUNDS] + 0.5 * num[LOG_DET])) + math.sqrt(t)
-        factor = num[MOM_DEVIATION] * bracket + 1.0
-    elif kind == CRT:
-        log_ratio = 0.5 * num[LOG_DET] - num[CRT_LOG_DELTA]
-        deviation = 2.0 * math.sqrt(2.0 * math.pow(t, num[CRT_POWER]) * log_ratio)
-        v = num[CRT_V]
+    if kind == st.MOM:
+        bracket = math.sqrt(2.0 * (num[st.MOM_LOG_ROUNDS] + 0.5 * num[st.LOG_DET])) + math.sqrt(t)
+        factor = num[st.MOM_DEVIATION] * bracket + 1.0
+    elif kind == st.CRT:
+        log_ratio = 0.5 * num[st.LOG_DET] - num[st.CRT_LOG_DELTA]
+        deviation = 2.0 * math.sqrt(2.0 * math.pow(t, num[st.CRT_POWER]) * log_ratio)
+        v = num[st.CRT_V]
         factor = deviation + math.sqrt(2.0 * v * v * math.log(t)) + 1.0
-    elif kind == CLIPPED_UCB:
-        factor = num[CLIPPED_SCALE] * num[CLIPPED_WIDTH]
-    elif kind in HUBER:  # β_{t−1}, and β_0 apart
-        grown = num[GAIN] * math.pow(t - 1.0, num[GROWTH]) + num[OFFSET]
-        factor = grown if t > 1.0 else num[HUBER_BETA_0]
-    elif num[GROWTH] == 0.0:
-        factor = num[GAIN] + num[OFFSET]
+    elif kind == st.CLIPPED_UCB:
+        factor = num[st.CLIPPED_SCALE] * num[st.CLIPPED_WIDTH]
+    elif kind in st.HUBER:  # β_{t−1}, and β_0 apart
+        grown = num[st.GAIN] * math.pow(t - 1.0, num[st.GROWTH]) + num[st.OFFSET]
+        factor = grown if t > 1.0 else num[st.HUBER_BETA_0]
+    elif num[st.GROWTH] == 0.0:
+        factor = num[st.GAIN] + num[st.OFFSET]
     else:
-        factor = num[GAIN] * math.pow(t, num[GROWTH]) + num[OFFSET]
-    return factor * num[SCALE]
+        factor = num[st.GAIN] * math.pow(t, num[st.GROWTH]) + num[st.OFFSET]
+    return factor * num[st.SCALE]
 
 
 @compiled
 def set_widths(A_inv, X_T, start, stop, line, factor):
     """width ← factor·√(xᵀA⁻¹x), for the arms in X_T from start up to stop."""
-    width = line[WIDTH]
+    width = line[st.WIDTH]
     quadratic_forms(A_inv, X_T, start, stop, width)
     for i in range(start, stop):
         width[i] = factor * math.sqrt(width[i])
@@ -118,8 +73,8 @@ def set_widths(A_inv, X_T, start, stop, line, factor):
 @inlined
 def set_bounds(state, s, n, truth):
     """r̂ and the upper bounds r̂ + w at stage s, for the n arms whose widths are there."""
-    state.counts[FRESH, ESTIMATES] += n
-    if state.clock[KIND] in BMM:
+    state.counts[st.FRESH, st.ESTIMATES] += n
+    if state.clock[st.KIND] in st.BMM:
         bmm_estimates(state, s, n)
     else:
         btc_estimates(state, s, n)
@@ -129,15 +84,16 @@ def set_bounds(state, s, n, truth):
 @compiled
 def add_widths(line, alive, n, truth, counts):
     """upper ← r̂ + w; counts the intervals, and those that miss a mean that is known."""
+    r_hat, width, upper = line[st.R_HAT], line[st.WIDTH], line[st.UPPER]
     for i in range(n):
-        line[UPPER, i] = line[R_HAT, i] + line[WIDTH, i]
+        upper[i] = r_hat[i] + width[i]
     if truth[0] != truth[0]:  # NaN
         return
     missed = 0
     for i in range(n):
-        missed += 1 if abs(line[R_HAT, i] - truth[alive[i]]) > line[WIDTH, i] else 0
-    counts[FRESH, INTERVALS] += n
-    counts[FRESH, MISSED] += missed
+        missed += 1 if abs(r_hat[i] - truth[alive[i]]) > width[i] else 0
+    counts[st.FRESH, st.INTERVALS] += n
+    counts[st.FRESH, st.MISSED] += missed
 
 
 @compiled
@@ -146,8 +102,8 @@ def keep_arm(state, i, place):
     if i == place:
         return
     state.alive[place] = state.alive[i]
-    state.line[WIDTH, place] = state.line[WIDTH, i]
-    state.line[UPPER, place] = state.line[UPPER, i]
+    state.line[st.WIDTH, place] = state.line[st.WIDTH, i]
+    state.line[st.UPPER, place] = state.line[st.UPPER, i]
     for j in range(state.X_T.shape[0]):
         state.X_T[j, place] = state.X_T[j, i]
 
@@ -159,47 +115,47 @@ def choose_by_stages(state, X, luck, truth):
     Where the first wide arm is to be explored, no width behind it matters.
     """
     clock, line, alive = state.clock, state.line, state.alive
-    factor = width_factor(state.num, clock[KIND], float(clock[ROUND]))
-    level = state.num[LEVEL] * (1.0 + TIE)
-    audit = clock[AUDIT] == 1
+    factor = width_factor(state.num, clock[st.KIND], float(clock[st.ROUND]))
+    level = state.num[st.LEVEL] * (1.0 + TIE)
+    audit = clock[st.AUDIT] == 1
     n = alive.size
-    glance = min(GLANCE, n) if clock[EXPLORE] == FIRST and not audit else n
+    glance = min(GLANCE, n) if clock[st.EXPLORE] == FIRST and not audit else n
     transpose(X, state.X_T, 0, glance)
     seen = glance  # arms of this round that are in X_T
     power = 1.0
     for s in range(state.stage.shape[0]):
-        state.stage[s, ENTERING] = n
-        clock[DEPTH] = s + 1
+        state.stage[s, st.ENTERING] = n
+        clock[st.DEPTH] = s + 1
         power *= 0.5  # 2^{-s}, with s counted from 1
         if audit:
             audit_survivors(state, s, n, truth, 8.0 * power)
         limit = power * (1.0 + TIE)
         glance = min(glance, n)
         set_widths(state.A_inv[s], state.X_T, 0, glance, line, factor)
-        widest = largest(line[WIDTH], glance)
+        widest = largest(line[st.WIDTH], glance)
         if glance < n and widest <= max(limit, level):
             transpose(X, state.X_T, seen, n)
             seen = n
             set_widths(state.A_inv[s], state.X_T, glance, n, line, factor)
-            widest = largest(line[WIDTH], n)
+            widest = largest(line[st.WIDTH], n)
         precise = widest <= level
         explores = widest > limit and not precise
         if audit or not explores:
             set_bounds(state, s, n, truth)
         if precise:  # steps 8–10
-            clock[GROWS] = -1
-            return alive[lowest_near_best(line[UPPER], n)]
+            clock[st.GROWS] = -1
+            return alive[lowest_near_best(line[st.UPPER], n)]
         if explores:  # steps 11–12
-            clock[GROWS] = s
-            if clock[EXPLORE] != FIRST:
+            clock[st.GROWS] = s
+            if clock[st.EXPLORE] != FIRST:
                 return some_wide_arm(state, s, n, limit, luck, truth)
             first = 0
-            while line[WIDTH, first] <= limit:
+            while line[st.WIDTH, first] <= limit:
                 first += 1
             return alive[first]
         n = keep_arms_near_the_best(state, n, 2.0 * power + TIE)
-    clock[GROWS] = -1  # no stage is left: exploit (reading R12)
-    return alive[lowest_near_best(line[UPPER], n)]
+    clock[st.GROWS] = -1  # no stage is left: exploit (reading R12)
+    return alive[lowest_near_best(line[st.UPPER], n)]
 
 
 @compiled
@@ -215,25 +171,14 @@ def audit_survivors(state, s, n, truth, reach):
             lost = 0
         if gap > reach * (1.0 + TIE):
             far += 1
-    state.stage[s, LOST_NOW] = lost
-    state.stage[s, FAR_NOW] = far
-
-
-@compiled
-def keep_wide_arms(state, n, limit):
-    """Keep the arms with w > limit; returns how many they are."""
-    wide = 0
-    for i in range(n):
-        if state.line[WIDTH, i] > limit:
-            keep_arm(state, i, wide)
-            wide += 1
-    return wide
+    state.stage[s, st.LOST_NOW] = lost
+    state.stage[s, st.FAR_NOW] = far
 
 
 @compiled
 def keep_arms_near_the_best(state, n, gap):
     """Step 14: keep the arms whose upper bound is within gap of the largest; returns how many."""
-    upper = state.line[UPPER]
+    upper = state.line[st.UPPER]
     cut = largest(upper, n) - gap
     stay = 0
     for i in range(n):
@@ -246,48 +191,46 @@ def keep_arms_near_the_best(state, n, gap):
 @compiled
 def some_wide_arm(state, s, n, limit, luck, truth):
     """One of the arms with w > 2^{-s}, by the rule of reading R11 if it is not the first."""
-    line, alive, explore = state.line, state.alive, state.clock[EXPLORE]
-    wide = keep_wide_arms(state, n, limit)
+    line, alive, explore = state.line, state.alive, state.clock[st.EXPLORE]
+    wide = 0
+    for i in range(n):
+        if line[st.WIDTH, i] > limit:
+            keep_arm(state, i, wide)
+            wide += 1
     if explore == RANDOM:
         return alive[int(luck * wide)]
     if explore == WIDEST:
-        return alive[lowest_near_best(line[WIDTH], wide)]
-    if state.clock[AUDIT] == 0:
+        return alive[lowest_near_best(line[st.WIDTH], wide)]
+    if state.clock[st.AUDIT] == 0:
         set_bounds(state, s, wide, truth)
-    return alive[lowest_near_best(line[UPPER], wide)]
+    return alive[lowest_near_best(line[st.UPPER], wide)]
 
 
 @inlined
 def choose_by_bound(state, truth):
     """The largest upper bound over all arms, from the whole history."""
     clock, line = state.clock, state.line
-    kind, s = clock[KIND], clock[GROWS]
+    kind, s = clock[st.KIND], clock[st.GROWS]
     n = state.alive.size
-    factor = width_factor(state.num, kind, float(clock[ROUND]))
+    factor = width_factor(state.num, kind, float(clock[st.ROUND]))
     if factor != 0.0:
         set_widths(state.A_inv[s], state.X_T, 0, n, line, factor)
-    if kind == BLIND:  # the narrowest arm has the largest −√(xᵀA⁻¹x)
-        return lowest_near_best(line[WIDTH], n)
-    if kind in BMM or kind in BTC:
+    if kind == st.BLIND:  # the narrowest arm has the largest −√(xᵀA⁻¹x)
+        return lowest_near_best(line[st.WIDTH], n)
+    if kind in st.BMM or kind in st.BTC:
         set_bounds(state, s, n, truth)
-        return lowest_near_best(line[UPPER], n)
+        return lowest_near_best(line[st.UPPER], n)
     theta = state.theta[s]
-    if kind == MENU:
-        theta = state.vector[THETA_NOW]
+    if kind == st.MENU:
         menu_estimate(state)
-    elif kind == TOFU and state.stage[0, N_SUSPECTS] > 0:
-        combine(theta, state.X_T, n, line[R_HAT])
-        if (
-            factor > 0.0
-            and clock[AUDIT] == 0
-            and suspects_cannot_matter(line, n, state.tofu.reach[0] / factor, truth)
-        ):
-            add_widths(line, state.alive, n, truth, state.counts)
-            return lowest_near_best(line[UPPER], n)
-        theta = state.vector[THETA_NOW]
-        tofu_suspects(state)
-    combine(theta, state.X_T, n, line[R_HAT])
+        theta = state.vector[st.THETA_NOW]
+    combine(theta, state.X_T, n, line[st.R_HAT])
+    if kind == st.TOFU and state.stage[0, st.N_SUSPECTS] > 0:
+        share = state.tofu.reach[0] / factor if factor > 0.0 else math.inf
+        if clock[st.AUDIT] == 1 or not suspects_cannot_matter(line, n, share, truth):
+            tofu_suspects(state)
+            combine(state.vector[st.THETA_NOW], state.X_T, n, line[st.R_HAT])
     if factor <= 0.0:
-        return lowest_near_best(line[R_HAT], n)
+        return lowest_near_best(line[st.R_HAT], n)
     add_widths(line, state.alive, n, truth, state.counts)
-    return lowest_near_best(line[UPPER], n)
+    return lowest_near_best(line[st.UPPER], n)

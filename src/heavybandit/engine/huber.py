@@ -13,45 +13,16 @@ quadratic that belongs to its pattern. A minimum of such a quadratic over the ba
 pattern is the minimum sought, since there both have the same gradient and both are convex. If it
 has another, it still shows where the loss falls: Newton's method, halving its step until it does.
 
-**Hvt-UCB** and ClippedUCB take one clipped step a round and keep nothing.
+**Hvt-UCB** and ClippedUCB take one clipped step per round and keep nothing.
 """
 
 from __future__ import annotations
 
 import math
 
+from . import state as st
 from ._compile import compiled
-from .linear import add_context, add_outer, cholesky, solve
-from .state import (
-    ALWAYS,
-    CLIPPED_CLIP,
-    CLIPPED_GROWTH,
-    CLIPPED_SCALE,
-    CLIPPED_UCB,
-    FULL,
-    GROWTH,
-    HEAVY_OFUL,
-    HUBER_CLIP,
-    HUBER_LEAST_SIGMA,
-    HUBER_TAU_0,
-    HVT_ROOT_ALPHA,
-    KIND,
-    MOST_SUSPECTS,
-    N_SUSPECTS,
-    NOW,
-    OFUL_FOURTH,
-    OFUL_INV_C_0,
-    OFUL_RADIUS,
-    ROUND,
-    SIZE,
-    SOLVED,
-    SUSPECTS,
-    THETA_NOW,
-    TOTAL,
-    TRUNCATED,
-    Z_SUM,
-    U,
-)
+from .linear import add_context, add_outer, cholesky, copy, solve
 from .truncation import add_payoff
 
 LEAST_SCALE = 1e-300  # from 0 it could never rise again
@@ -62,22 +33,9 @@ SIDE = 2  # where a suspect keeps its side, counted from d; before it, r/σ and 
 
 
 @compiled
-def later_learn(state, x, payoff, beta):
-    """Close a round of one of the later policies; beta is what multiplied ‖x‖ in it."""
-    kind = state.clock[KIND]
-    state.stage[0, SIZE] += 1
-    if kind == HEAVY_OFUL:
-        heavy_oful_learn(state, x, payoff)
-    elif kind == CLIPPED_UCB:
-        clipped_ucb_learn(state, x, payoff)
-    else:
-        hvt_ucb_learn(state, x, payoff, beta)
-
-
-@compiled
 def threshold(num, w, t):
     """τ_t = τ₀ (√(1+w²)/w) t^e, times the clip scale."""
-    return num[HUBER_CLIP] * math.sqrt(1.0 + w * w) / w * math.pow(t, num[GROWTH])
+    return num[st.HUBER_CLIP] * math.sqrt(1.0 + w * w) / w * math.pow(t, num[st.GROWTH])
 
 
 @compiled
@@ -96,17 +54,19 @@ def norm(x):
 @compiled
 def heavy_oful_learn(state, x, payoff):
     """Weigh the round, put it into H and fit again."""
-    num, scaled = state.num, state.vector[U]
+    num, scaled = state.num, state.vector[st.U]
     d = x.size
-    n = math.sqrt(solve(state.A_inv[0], x, state.vector[SOLVED]))
+    n = math.sqrt(solve(state.A_inv[0], x, state.vector[st.SOLVED]))
     if n == 0.0:  # it teaches nothing, and 0 times a payoff that overflows would be no number
         return
-    sigma = max(num[HUBER_LEAST_SIGMA], n * num[OFUL_INV_C_0], math.sqrt(n) * num[OFUL_FOURTH])
-    tau = threshold(num, n / sigma, float(state.clock[ROUND]))
+    sigma = max(
+        num[st.HUBER_LEAST_SIGMA], n * num[st.OFUL_INV_C_0], math.sqrt(n) * num[st.OFUL_FOURTH]
+    )
+    tau = threshold(num, n / sigma, float(state.clock[st.ROUND]))
     for i in range(d):
         scaled[i] = x[i] / sigma
-    add_context(state.A_inv[0], scaled, state.vector[SOLVED])
-    reach = num[OFUL_RADIUS] * norm(x)
+    add_context(state.A_inv[0], scaled, state.vector[st.SOLVED])
+    reach = num[st.OFUL_RADIUS] * norm(x)
     most, least = (abs(payoff) + reach) / sigma, (abs(payoff) - reach) / sigma
     if most <= tau * (1.0 - SPARE):
         add_outer(state.huber.gram, state.huber.gram_lost, scaled)
@@ -115,47 +75,38 @@ def heavy_oful_learn(state, x, payoff):
     elif least > tau * (1.0 + SPARE):
         add_payoff(state.total[0], scaled, math.copysign(tau, payoff))
         count_in(state, scaled, math.copysign(tau, payoff), False)
-        state.counts[TOTAL, TRUNCATED] += 1
-        state.huber.clipped[ALWAYS] += 1
+        state.counts[st.TOTAL, st.TRUNCATED] += 1
+        state.huber.clipped[st.ALWAYS] += 1
     else:
         new_suspect(state, scaled, payoff / sigma, tau)
-    fit(state, num[OFUL_RADIUS])
+    fit(state, num[st.OFUL_RADIUS])
     if most > tau * (1.0 - SPARE) and least <= tau * (1.0 + SPARE):
-        newcomer = state.suspects[0, state.stage[0, N_SUSPECTS] - 1]
+        newcomer = state.suspects[0, state.stage[0, st.N_SUSPECTS] - 1]
         if newcomer[d + SIDE] != 0.0:
-            state.counts[TOTAL, TRUNCATED] += 1
+            state.counts[st.TOTAL, st.TRUNCATED] += 1
 
 
 @compiled
 def new_suspect(state, scaled, payoff, tau):
     """Keep a round (x/σ, r/σ, τ) by itself, on the side where it is at the last θ̂."""
-    d, k = scaled.size, state.stage[0, N_SUSPECTS]
+    d, k = scaled.size, state.stage[0, st.N_SUSPECTS]
     newcomer = state.suspects[0, k]
-    for i in range(d):
-        newcomer[i] = scaled[i]
-    newcomer[d] = payoff
-    newcomer[d + 1] = tau
+    copy(scaled, newcomer)
+    newcomer[d], newcomer[d + 1] = payoff, tau
     newcomer[d + SIDE] = side_at(newcomer, state.theta[0])
     count_suspect_in(state, newcomer)
-    state.stage[0, N_SUSPECTS] = k + 1
-    state.counts[TOTAL, SUSPECTS] = k + 1
-    state.counts[TOTAL, MOST_SUSPECTS] = k + 1
-    state.clock[FULL] = 1 if k + 1 >= state.suspects.shape[1] else 0
-
-
-@compiled
-def residual(suspect, theta):
-    """z = (r − xᵀθ)/σ."""
-    z = suspect[theta.size]
-    for i in range(theta.size):
-        z -= suspect[i] * theta[i]
-    return z
+    state.stage[0, st.N_SUSPECTS] = k + 1
+    state.counts[st.TOTAL, st.SUSPECTS] = k + 1
+    state.counts[st.TOTAL, st.MOST_SUSPECTS] = k + 1
+    state.clock[st.FULL] = 1 if k + 1 >= state.suspects.shape[1] else 0
 
 
 @compiled
 def side_at(suspect, theta):
-    """1 or −1 if a suspect is clipped at θ from above or from below, else 0."""
-    z, tau = residual(suspect, theta), suspect[theta.size + 1]
+    """1 or −1 if a suspect's z = (r − xᵀθ)/σ is clipped from above or from below, else 0."""
+    z, tau = suspect[theta.size], suspect[theta.size + 1]
+    for i in range(theta.size):
+        z -= suspect[i] * theta[i]
     if z > tau:
         return 1.0
     return -1.0 if z < -tau else 0.0
@@ -171,7 +122,7 @@ def count_in(state, scaled, pull, inside):
             for j in range(c.size):
                 M[i, j] += scaled[i] * scaled[j]
     if not inside:
-        state.huber.clipped[NOW] += 1
+        state.huber.clipped[st.NOW] += 1
 
 
 @compiled
@@ -195,10 +146,10 @@ def fit(state, radius):
     threshold in the minimum itself, rounding may leave its side undecided: then θ̂ has arrived, and
     the passes end because it no longer moves.
     """
-    theta, best, M, c = state.theta[0], state.vector[THETA_NOW], state.huber.M, state.huber.c
-    suspects, m, d = state.suspects[0], state.stage[0, N_SUSPECTS], state.theta.shape[1]
+    theta, best, M, c = state.theta[0], state.vector[st.THETA_NOW], state.huber.M, state.huber.c
+    suspects, m, d = state.suspects[0], state.stage[0, st.N_SUSPECTS], state.theta.shape[1]
     for passes in range(MOST_PASSES):
-        if m == 0 and state.huber.clipped[NOW] == 0:  # the inverse of M is at hand
+        if m == 0 and state.huber.clipped[st.NOW] == 0:  # the inverse of M is at hand
             solve(state.A_inv[0], c, best)
         else:
             free_minimum(M, c, 0.0, best, state.square[1])
@@ -232,12 +183,11 @@ def take_sides(state):
     Anew, since taking a large term out of a sum leaves its rounding behind.
     """
     suspects, d = state.suspects[0], state.theta.shape[1]
+    copy(state.total[0], state.huber.c)
     for i in range(d):
-        state.huber.c[i] = state.total[0, i]
-        for j in range(d):
-            state.huber.M[i, j] = state.huber.gram[i, j]
-    state.huber.clipped[NOW] = state.huber.clipped[ALWAYS]
-    for k in range(state.stage[0, N_SUSPECTS]):
+        copy(state.huber.gram[i], state.huber.M[i])
+    state.huber.clipped[st.NOW] = state.huber.clipped[st.ALWAYS]
+    for k in range(state.stage[0, st.N_SUSPECTS]):
         suspects[k, d + SIDE] = side_at(suspects[k], state.theta[0])
         count_suspect_in(state, suspects[k])
 
@@ -257,7 +207,7 @@ def slope(state, theta, best, share):
         for j in range(d):
             row += M[i, j] * (theta[j] + share * (best[j] - theta[j]))
         value += row * (best[i] - theta[i])
-    for k in range(state.stage[0, N_SUSPECTS]):
+    for k in range(state.stage[0, st.N_SUSPECTS]):
         z, along = suspects[k, d], 0.0
         tau, side = suspects[k, d + 1], suspects[k, d + SIDE]
         for i in range(d):
@@ -272,8 +222,7 @@ def slope(state, theta, best, share):
 def free_minimum(M, c, mu, theta, L):
     """θ ← (M + μI)⁻¹c; L becomes a Cholesky factor of M + μI."""
     cholesky(M, mu, L)
-    for i in range(theta.size):
-        theta[i] = c[i]
+    copy(c, theta)
     substitute(L, theta)
 
 
@@ -315,8 +264,7 @@ def minimum_in_ball(M, c, radius, theta, square):
             low = mu
         else:
             high = mu
-        for i in range(d):
-            helper[0, i] = theta[i]
+        copy(theta, helper[0])
         substitute(L, helper[0])
         falls = 0.0  # θᵀ(M + μI)⁻¹θ
         for i in range(d):
@@ -331,19 +279,19 @@ def minimum_in_ball(M, c, radius, theta, square):
 
 @compiled
 def hvt_ucb_learn(state, x, payoff, beta):
-    """Weigh the round, put it into V and move θ̂ by one clipped step."""
-    num, theta, scaled = state.num, state.theta[0], state.vector[U]
-    d, t = x.size, float(state.clock[ROUND])
-    n = math.sqrt(solve(state.A_inv[0], x, state.vector[SOLVED]))
+    """Weigh the round, put it into V and move θ̂ by one clipped step; beta is β_{t−1}, scaled."""
+    num, theta, scaled = state.num, state.theta[0], state.vector[st.U]
+    d, t = x.size, float(state.clock[st.ROUND])
+    n = math.sqrt(solve(state.A_inv[0], x, state.vector[st.SOLVED]))
     if n == 0.0:  # as in HEAVY-OFUL
         return
-    root_alpha = num[HVT_ROOT_ALPHA]
-    reach = math.sqrt(2.0 * beta / (num[HUBER_TAU_0] * root_alpha * math.pow(t, num[GROWTH])))
-    sigma = max(num[HUBER_LEAST_SIGMA], reach * n)
+    root_alpha = num[st.HVT_ROOT_ALPHA]
+    reach = math.sqrt(2.0 * beta / (num[st.HUBER_TAU_0] * root_alpha * math.pow(t, num[st.GROWTH])))
+    sigma = max(num[st.HUBER_LEAST_SIGMA], reach * n)
     tau = threshold(num, n / (sigma * root_alpha), t)
     for i in range(d):
         scaled[i] = x[i] / (sigma * root_alpha)
-    add_context(state.A_inv[0], scaled, state.vector[SOLVED])
+    add_context(state.A_inv[0], scaled, state.vector[st.SOLVED])
     add_outer(state.huber.gram, state.huber.gram_lost, scaled)
     z = payoff
     for i in range(d):
@@ -351,33 +299,33 @@ def hvt_ucb_learn(state, x, payoff, beta):
     z /= sigma
     if abs(z) > tau:
         z = math.copysign(tau, z)
-        state.counts[TOTAL, TRUNCATED] += 1
-    solve(state.A_inv[0], x, state.vector[SOLVED])
+        state.counts[st.TOTAL, st.TRUNCATED] += 1
+    solve(state.A_inv[0], x, state.vector[st.SOLVED])
     for i in range(d):
-        theta[i] += state.vector[SOLVED, i] * z / sigma
+        theta[i] += state.vector[st.SOLVED, i] * z / sigma
     if norm(theta) > 1.0:
-        solve(state.huber.gram, theta, state.vector[Z_SUM])
-        minimum_in_ball(state.huber.gram, state.vector[Z_SUM], 1.0, theta, state.square)
+        solve(state.huber.gram, theta, state.vector[st.Z_SUM])
+        minimum_in_ball(state.huber.gram, state.vector[st.Z_SUM], 1.0, theta, state.square)
 
 
 @compiled
 def clipped_ucb_learn(state, x, payoff):
     """Clip the residual, put the payoff that is left into A and b, and follow the scale."""
     num, theta = state.num, state.theta[0]
-    t = float(state.clock[ROUND])
+    t = float(state.clock[st.ROUND])
     mean = 0.0
     for i in range(x.size):
         mean += x[i] * theta[i]
     residual = payoff - mean
-    scale = num[CLIPPED_SCALE]
-    tau = num[CLIPPED_CLIP] * scale * math.pow(t, num[CLIPPED_GROWTH])
+    scale = num[st.CLIPPED_SCALE]
+    tau = num[st.CLIPPED_CLIP] * scale * math.pow(t, num[st.CLIPPED_GROWTH])
     kept = residual
     if abs(residual) > tau:
         kept = math.copysign(tau, residual)
-        state.counts[TOTAL, TRUNCATED] += 1
-    add_context(state.A_inv[0], x, state.vector[SOLVED])
+        state.counts[st.TOTAL, st.TRUNCATED] += 1
+    add_context(state.A_inv[0], x, state.vector[st.SOLVED])
     add_payoff(state.total[0], x, mean + kept)
     solve(state.A_inv[0], state.total[0], theta)
     step = math.exp(0.5 / math.sqrt(t))
     moved = scale * step if abs(residual) > scale else scale / step
-    num[CLIPPED_SCALE] = max(moved, LEAST_SCALE)
+    num[st.CLIPPED_SCALE] = max(moved, LEAST_SCALE)

@@ -17,42 +17,28 @@ class _Huber(_HeavyTailed, HuberSettings):
     """What HEAVY-OFUL and Hvt-UCB have in common; `clips` and `clip_scale` as in `later`."""
 
     def _start_regression(
-        self,
-        kind: int,
-        kappa: float,
-        betas: tuple[float, float],
-        offset: float,
-        divisor: float,
-        ridge: float,
-        constants: tuple[float, ...],
+        self, kind: int, kappa: float, beta_0: float, own: tuple[float, ...], **what: float
     ) -> None:
-        """betas: β_0 and β_1, of which `offset` does not grow; divisor: of all but β_0."""
+        """`own` are the constants that only this policy has; `what` is as in `_start`."""
         tau_0 = theory.huber_tau_0(self.horizon, kappa, self.delta, self.eps)
         least = max(self.v ** (1 / (1 + self.eps)), 1 / math.sqrt(self.horizon))
         clip = self.clip_scale * tau_0 if self.clips else math.inf
-        self._start(
-            kind,
-            gain=(betas[1] - offset) / divisor,
-            offset=offset / divisor,
-            ridge=ridge,
-            truncates=True,
-            suspect_numbers=3,
-            constants=(betas[0], least, tau_0, clip, *constants),
-        )
+        constants = (beta_0, least, tau_0, clip, *own)
+        self._start(kind, truncates=True, suspect_numbers=3, constants=constants, **what)
 
 
 class HeavyOFUL(PlainSettings, _Huber, twin=later.HeavyOFUL):
     def _prepare(self) -> None:
-        circulated = self.constants == "circulated"
-        ridge = self.dim / 100 if circulated else float(self.dim)
-        radius = math.sqrt(1.1) if circulated else 1.0
+        ridge = self.dim / 100 if self._circulated else float(self.dim)
+        radius = math.sqrt(1.1) if self._circulated else 1.0
         T, delta, eps = self.horizon, self.delta, self.eps
         kappa = theory.huber_kappa(T, self.dim, ridge)
         beta_0, beta_1 = (theory.heavy_oful_beta(t, T, kappa, ridge, delta, eps) for t in (0, 1))
-        offset, divisor = 3 * math.sqrt(ridge), 10_000.0 if circulated else 1.0
-        constants = (*theory.heavy_oful_floor(T, kappa, delta, eps), radius)
+        constant, divisor = 3 * math.sqrt(ridge), 10_000.0 if self._circulated else 1.0
+        gain, offset = (beta_1 - constant) / divisor, constant / divisor
+        own = (*theory.heavy_oful_floor(T, kappa, delta, eps), radius)
         self._start_regression(
-            st.HEAVY_OFUL, kappa, (beta_0, beta_1), offset, divisor, ridge, constants
+            st.HEAVY_OFUL, kappa, beta_0, own, gain=gain, offset=offset, ridge=ridge
         )
 
 
@@ -62,8 +48,10 @@ class HvtUCB(_Huber, twin=later.HvtUCB):
         T, delta, eps = self.horizon, self.delta, self.eps
         kappa = theory.huber_kappa(T, self.dim, ridge, theory.HVT_ALPHA)
         beta_0, beta_1 = (theory.hvt_ucb_beta(t, T, kappa, ridge, delta, eps) for t in (0, 1))
-        constants = (math.sqrt(theory.HVT_ALPHA),)
-        self._start_regression(st.HVT_UCB, kappa, (beta_0, beta_1), beta_0, 1.0, ridge, constants)
+        own = (math.sqrt(theory.HVT_ALPHA),)
+        self._start_regression(
+            st.HVT_UCB, kappa, beta_0, own, gain=beta_1 - beta_0, offset=beta_0, ridge=ridge
+        )
 
 
 class ClippedUCB(Compiled, ClippedSettings, twin=later.ClippedUCB):

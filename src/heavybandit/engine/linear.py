@@ -45,6 +45,13 @@ def add_context(A_inv, x, y):
 
 
 @compiled
+def copy(source, target):
+    """target ← source, of vectors; a slice on the left would need reference counts."""
+    for i in range(source.size):
+        target[i] = source[i]
+
+
+@compiled
 def add_outer(G, lost, x):
     """G ← G + xxᵀ by Kahan's summation; `lost` carries what rounding has dropped so far.
 
@@ -61,7 +68,7 @@ def add_outer(G, lost, x):
 
 @compiled
 def transpose(X, X_T, start, stop):
-    """X_T ← Xᵀ for the arms from start up to stop: a column an arm, so that loops run over arms."""
+    """X_T ← Xᵀ for the arms from start up to stop: loops then run over arms, a column each."""
     for i in range(X.shape[1]):
         for a in range(start, stop):
             X_T[i, a] = X[a, i]
@@ -193,10 +200,8 @@ def eigen(M, Q):
 def eigen_again(A, Q, M, scratch):
     """The same for a matrix A that is near one whose eigenvectors Q holds: some two sweeps."""
     d = A.shape[0]
-    for i in range(d):
-        for k in range(d):
-            scratch[i, k] = 0.0
-            M[i, k] = 0.0
+    scratch[:] = 0.0
+    M[:] = 0.0
     for i in range(d):
         for j in range(d):
             a = A[i, j]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from ..policy import TIE
+from . import state as st
 from ._compile import compiled
-from .linear import add_context, cholesky, combine, multiply, order_statistic, solve
-from .state import AUDIT, MOM_GROUP_SIZE, MOM_GROUPS, R_HAT, SIZE, SOLVED, THETA_NOW, U
+from .linear import add_context, cholesky, combine, copy, multiply, order_statistic, solve
 
 
 @compiled
@@ -16,24 +16,22 @@ def bmm_estimates(state, s, n):
 
     The lower median of xᵀθ̂^j = yᵀb^j over the r plays.
     """
-    sheet, y = state.sheet, state.vector[U]
+    sheet, y = state.sheet, state.vector[st.U]
     multiply(state.A_inv[s], state.X_T, n, state.Y)  # y = A⁻¹x of each arm
     r = sheet.shape[1]
     b = state.b[s]
     for a in range(n):
-        for i in range(y.size):
-            y[i] = state.Y[i, a]
+        copy(state.Y[:, a], y)
         combine(y, b, r, sheet[0])
-        state.line[R_HAT, a] = order_statistic(sheet[0], r, (r - 1) // 2)
+        state.line[st.R_HAT, a] = order_statistic(sheet[0], r, (r - 1) // 2)
 
 
 @compiled
 def columns_learn(state, s, x, payoffs):
     """Put a round into A and into every b^j, for BMM and MENU."""
-    log_growth = add_context(state.A_inv[s], x, state.vector[SOLVED])
-    if state.clock[AUDIT] == 1:
+    log_growth = add_context(state.A_inv[s], x, state.vector[st.SOLVED])
+    if state.clock[st.AUDIT] == 1:
         state.sum_c[s] += math.sqrt(math.expm1(log_growth))
-    state.stage[s, SIZE] += 1
     for i in range(x.size):
         x_i = x[i]
         for j in range(payoffs.size):
@@ -46,7 +44,7 @@ def mom_payoff(state, payoffs):
 
     Returns what the round counts for.
     """
-    k, n = int(state.num[MOM_GROUPS]), int(state.num[MOM_GROUP_SIZE])
+    k, n = int(state.num[st.MOM_GROUPS]), int(state.num[st.MOM_GROUP_SIZE])
     for group in range(k):
         total = 0.0
         for i in range(group * n, (group + 1) * n):
@@ -65,8 +63,7 @@ def menu_estimate(state):
     """
     b, sheet, L = state.b[0], state.sheet, state.square[0]
     d, k = b.shape
-    medians = d + 1  # rows of the sheet: Lᵀb^j, the distances from one of them, the medians
-    apart = d
+    apart, medians = d, d + 1  # rows of the sheet after Lᵀb: distances from one, their medians
     cholesky(state.A_inv[0], 0.0, L)
     for i in range(d):
         for j in range(k):
@@ -95,7 +92,4 @@ def menu_estimate(state):
     chosen = 0
     while sheet[medians, chosen] > math.sqrt(best) + TIE:
         chosen += 1
-    chosen_b = state.vector[U]
-    for i in range(d):
-        chosen_b[i] = b[i, chosen]
-    solve(state.A_inv[0], chosen_b, state.vector[THETA_NOW])
+    solve(state.A_inv[0], b[:, chosen], state.vector[st.THETA_NOW])

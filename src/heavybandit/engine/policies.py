@@ -78,7 +78,8 @@ class Compiled(Policy):
         X (n, K, d), means (n, K), best (n,), draws (n·plays,); see `drive.play_block`.
         """
         n = len(X)
-        luck = self._rng.random(n) if self._luck is None else self._with_pending_luck(n)
+        pending = [] if self._luck is None else [self._luck]
+        luck = np.append(pending, self._rng.random(n - len(pending)))
         self._luck, self._offered, self._selected = None, None, -1
         done = 0
         while done < n:
@@ -98,9 +99,6 @@ class Compiled(Policy):
                     )
                 self._make_room()
         self._make_room()
-
-    def _with_pending_luck(self, n: int) -> Floats:
-        return np.concatenate([[self._luck], self._rng.random(n - 1)])
 
     def audit(self) -> None:
         """From now on form every interval of every stage visited, so that all are counted."""
@@ -185,11 +183,7 @@ class SupBTC(_Master, twin=paper.SupBTC):
 
 
 class _Plain(_HeavyTailed, PlainSettings):
-    """No stages: the largest upper bound over the whole history."""
-
-    @property
-    def _circulated(self) -> bool:
-        return self.constants == "circulated"
+    """What the policies without stages have in common here."""
 
     def _scale(self, divisor: float) -> float:
         """What multiplies the half-widths, which the circulated code divides by `divisor`."""

@@ -26,7 +26,6 @@ MASTERS = (SUP_BMM, SUP_BTC)
 BMM = (SUP_BMM, FLAT_BMM)
 BTC = (SUP_BTC, FLAT_BTC)
 HUBER = (HEAVY_OFUL, HVT_UCB)
-LATER = (*HUBER, CLIPPED_UCB)
 
 # Entries of `num`: the width factor is (GAIN·t^GROWTH + OFFSET)·SCALE, with
 # GROWTH = (1−ε)/(2(1+ε)); at the width LEVEL = 1/√T₀ the master exploits. From CONST on: what else
@@ -48,8 +47,8 @@ KIND, EXPLORE, ROUND, ARM, GROWS, DEPTH, FULL, AUDIT, N_CHUNKS, N_CLOCK = range(
 # Columns of `counts`; row TOTAL is booked, row FRESH belongs to the round under way.
 ESTIMATES, TRUNCATED, SCANS, ROOTS, INTERVALS, MISSED, SUSPECTS, MOST_SUSPECTS, N_COUNTS = range(9)
 TOTAL, FRESH = range(2)
-# Columns of `stage`: |Ψ^s|; suspects, and at how many of them or at which size to look again; the
-# chunks of kept contexts; diagnostics.
+# Columns of `stage`: |Ψ^s|, of BTC only; suspects, and at how many of them or at which size to look
+# again; the chunks of kept contexts; diagnostics.
 SIZE, N_SUSPECTS, LOOK_AT, LOOK_AT_SIZE, CHUNK_FIRST, CHUNK_LAST = range(6)
 EXPLORED, EXPLOITED, VISITS, ENTERED, ENTERING = range(6, 11)
 # What an audit counts: visits that the best arm did not enter, arms that entered though they are
@@ -57,14 +56,14 @@ EXPLORED, EXPLOITED, VISITS, ENTERED, ENTERING = range(6, 11)
 LOST, FAR, LOST_NOW, FAR_NOW = range(11, 15)
 # Whether θ̂ lags behind what the stage has learnt.
 STALE, N_STAGE = range(15, 17)
-# Rows of `line`, an entry an arm.
+# Rows of `line`, one entry per arm.
 WIDTH, UPPER, R_HAT, H, BETA, N_LINE = range(6)
 # Rows of `vector`.
 SOLVED, U, Z_SUM, THETA_NOW, N_VECTOR = range(5)
 # Entries of a regression's `clipped`: how many rounds are clipped at θ̂, and how many at every θ.
 NOW, ALWAYS = range(2)
 
-CHUNK = 256  # contexts a chunk of kept history
+CHUNK = 256  # contexts per chunk of kept history
 FIRST_SUSPECTS = 16  # suspects a stage holds before it looks which can be cleared
 
 
@@ -109,7 +108,7 @@ class State(NamedTuple):
     A_inv: Floats  # (S, d, d)
     theta: Floats  # (S, d): A⁻¹·total
     total: Floats  # (S, d): Σ payoff · context; suspects left out
-    b: Floats  # (S, d, r): the same for each of r plays a round; r = 0 where `total` does
+    b: Floats  # (S, d, r): the same for each of r plays per round; r = 0 where `total` does
     sum_c: Floats  # (S,): Σ √(xᵀA⁻¹x) over the stage's rounds, if it is audited
     # (S, capacity, d+1): contexts and payoffs that may yet be truncated; HEAVY-OFUL keeps them
     # divided by σ, with their thresholds and sides
@@ -120,17 +119,12 @@ class State(NamedTuple):
     vector: Floats  # (N_VECTOR, d): scratch, as is all below
     square: Floats  # (3, d, d)
     # As many columns as arms, filled up to a multiple of LANES; what stands there does not matter.
-    X_T: Floats  # (d, K…): the contexts of the surviving arms, a column an arm
+    X_T: Floats  # (d, K…): the contexts of the surviving arms, one column per arm
     Y: Floats  # (d, K…): A⁻¹x of each
     line: Floats  # (N_LINE, K…)
     alive: Ints  # (K,): which arm a column is
     sheet: Floats  # (d+2, r), or as wide as the medians taken need
     payoffs: Floats  # (plays,)
-
-
-def columns_for(n_arms: int) -> int:
-    """The arms, filled up to a multiple of LANES."""
-    return LANES * math.ceil(n_arms / LANES)
 
 
 def new_state(
@@ -157,6 +151,7 @@ def new_state(
 ) -> State:
     """A state that has seen nothing: A = ridge·I, empty index sets."""
     S, d, K = n_stages, dim, n_arms
+    filled_up = LANES * math.ceil(K / LANES)
     capacity = 2 * FIRST_SUSPECTS if truncates else 0
     pool = 2 if keeps_history else 0
     # A family's arrays have entries for its own policies only.
@@ -198,9 +193,9 @@ def new_state(
         ),
         vector=np.zeros((N_VECTOR, d)),
         square=np.zeros((3, d, d)),
-        X_T=np.zeros((d, columns_for(K))),
-        Y=np.zeros((d, columns_for(K))),
-        line=np.zeros((N_LINE, columns_for(K))),
+        X_T=np.zeros((d, filled_up)),
+        Y=np.zeros((d, filled_up)),
+        line=np.zeros((N_LINE, filled_up)),
         alive=np.zeros(K, dtype=np.int64),
         sheet=np.zeros((d + 2, max(columns, n_medians))),
         payoffs=np.zeros(plays),

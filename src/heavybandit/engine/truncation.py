@@ -1,7 +1,7 @@
 """Truncation as the paper prints it, without going through the history again.
 
 **BTC** (Algorithm 2) sums β_τ r_τ over the stage's history, β_τ = yᵀx_τ with y = A⁻¹x, and drops
-the terms with |β_τ r_τ| > h = ‖β‖_{1+ε}. Read literally that is O(n·d) an arm and a round. Only a
+the terms with |β_τ r_τ| > h = ‖β‖_{1+ε}. Read literally that is O(n·d) per arm and round. Only a
 few payoffs can ever be dropped, and only those are kept one by one (the *suspects*); the others are
 summed in b = Σ r_τ x_τ, whose part of the estimate is yᵀb whatever the arm.
 
@@ -42,50 +42,18 @@ from __future__ import annotations
 import math
 
 from ..policy import LONGEST, TIE
+from . import state as st
 from ._compile import compiled, inlined
 from .linear import (
     add_context,
     add_outer,
     combine,
+    copy,
     eigen,
     eigen_again,
     multiply,
     quadratic_forms,
     solve,
-)
-from .state import (
-    AUDIT,
-    BETA,
-    CHUNK,
-    CHUNK_FIRST,
-    CHUNK_LAST,
-    EPS,
-    FIRST_SUSPECTS,
-    FRESH,
-    FULL,
-    GROWTH,
-    LOG_DET,
-    LOOK_AT,
-    LOOK_AT_SIZE,
-    MOST_SUSPECTS,
-    N_CHUNKS,
-    N_SUSPECTS,
-    R_HAT,
-    ROOTS,
-    ROUND,
-    SCANS,
-    SIZE,
-    SOLVED,
-    STALE,
-    SUSPECTS,
-    THETA_NOW,
-    TOFU_THRESHOLD,
-    TOTAL,
-    TRUNCATED,
-    WIDTH,
-    Z_SUM,
-    H,
-    U,
 )
 
 # A payoff is cleared with this much to spare, far more than W's rounding.
@@ -96,11 +64,11 @@ ROTATIONS = 64  # TOFU's roots from one that starts from scratch to the next
 @inlined
 def btc_estimates(state, s, n):
     """Steps 5–9 of Algorithm 2 from stage s, for the n arms in X_T."""
-    if state.stage[s, STALE] == 1:  # θ̂ is not brought up to date while a stage only explores
+    if state.stage[s, st.STALE] == 1:  # θ̂ is not brought up to date while a stage only explores
         solve(state.A_inv[s], state.total[s], state.theta[s])
-        state.stage[s, STALE] = 0
-    combine(state.theta[s], state.X_T, n, state.line[R_HAT])
-    if state.stage[s, N_SUSPECTS] > 0:
+        state.stage[s, st.STALE] = 0
+    combine(state.theta[s], state.X_T, n, state.line[st.R_HAT])
+    if state.stage[s, st.N_SUSPECTS] > 0:
         add_suspects(state, s, n)
 
 
@@ -110,20 +78,20 @@ def add_suspects(state, s, n):
     Y, line, suspects = state.Y, state.line, state.suspects
     d = Y.shape[0]
     multiply(state.A_inv[s], state.X_T, n, Y)  # y = A⁻¹x of each arm
-    quadratic_forms(state.btc.gram[s], Y, 0, n, line[H])
+    quadratic_forms(state.btc.gram[s], Y, 0, n, line[st.H])
     for a in range(n):
-        line[H, a] = math.sqrt(line[H, a])  # ‖β‖₂
-    if state.num[EPS] < 1.0:
+        line[st.H, a] = math.sqrt(line[st.H, a])  # ‖β‖₂
+    if state.num[st.EPS] < 1.0:
         raise_thresholds(state, s, n)
-    for k in range(state.stage[s, N_SUSPECTS]):
-        combine(suspects[s, k, :d], Y, n, line[BETA])
+    for k in range(state.stage[s, st.N_SUSPECTS]):
+        combine(suspects[s, k, :d], Y, n, line[st.BETA])
         payoff = suspects[s, k, d]
         for a in range(n):
-            term = line[BETA, a] * payoff
-            if abs(term) <= line[H, a] * (1.0 + TIE):
-                line[R_HAT, a] += term
+            term = line[st.BETA, a] * payoff
+            if abs(term) <= line[st.H, a] * (1.0 + TIE):
+                line[st.R_HAT, a] += term
             else:
-                state.counts[FRESH, TRUNCATED] += 1
+                state.counts[st.FRESH, st.TRUNCATED] += 1
 
 
 @compiled
@@ -134,34 +102,33 @@ def raise_thresholds(state, s, n):
     """
     Y, line, suspects = state.Y, state.line, state.suspects
     d = Y.shape[0]
-    least = math.pow(state.btc.leverage[s], -state.num[GROWTH]) * (1.0 - TIE)
-    most = math.pow(float(state.stage[s, SIZE]), state.num[GROWTH]) * (1.0 + TIE)
+    least = math.pow(state.btc.leverage[s], -state.num[st.GROWTH]) * (1.0 - TIE)
+    most = math.pow(float(state.stage[s, st.SIZE]), state.num[st.GROWTH]) * (1.0 + TIE)
     for a in range(n):
-        norm = line[H, a]
-        line[H, a] = norm * least
-        for k in range(state.stage[s, N_SUSPECTS]):
+        norm = line[st.H, a]
+        line[st.H, a] = norm * least
+        for k in range(state.stage[s, st.N_SUSPECTS]):
             beta = 0.0
             for i in range(d):
                 beta += Y[i, a] * suspects[s, k, i]
             size = abs(beta * suspects[s, k, d])
             if norm * least < size <= norm * most:
-                line[H, a] = weighted_norm(state, s, a)
-                state.counts[FRESH, SCANS] += 1
+                line[st.H, a] = weighted_norm(state, s, a)
+                state.counts[st.FRESH, st.SCANS] += 1
                 break
 
 
 @compiled
 def weighted_norm(state, s, a):
     """h = ‖β‖_{1+ε} of step 6 for arm a, from every context of stage s."""
-    y, chunks = state.vector[U], state.btc.chunks
-    for i in range(y.size):
-        y[i] = state.Y[i, a]
-    power = 1.0 + state.num[EPS]
-    left = state.stage[s, SIZE]
-    chunk = state.stage[s, CHUNK_FIRST]
+    y, chunks = state.vector[st.U], state.btc.chunks
+    copy(state.Y[:, a], y)
+    power = 1.0 + state.num[st.EPS]
+    left = state.stage[s, st.SIZE]
+    chunk = state.stage[s, st.CHUNK_FIRST]
     total = 0.0
     while left > 0:
-        rows = min(left, CHUNK)
+        rows = min(left, st.CHUNK)
         for row in range(rows):
             beta = 0.0
             for i in range(y.size):
@@ -175,37 +142,31 @@ def weighted_norm(state, s, a):
 @inlined
 def btc_learn(state, s, x, payoff):
     """Put the context and its payoff into stage s."""
-    log_growth = add_context(state.A_inv[s], x, state.vector[SOLVED])
-    if state.clock[AUDIT] == 1:
+    log_growth = add_context(state.A_inv[s], x, state.vector[st.SOLVED])
+    if state.clock[st.AUDIT] == 1:
         state.sum_c[s] += math.sqrt(math.expm1(log_growth))
     add_outer(state.btc.gram[s], state.btc.gram_lost[s], x)
-    if state.num[EPS] < 1.0:
+    if state.num[st.EPS] < 1.0:
         keep_context(state, s, x)
-    state.stage[s, SIZE] += 1
-    if state.num[EPS] == 1.0 and payoff * payoff * state.btc.leverage[s] <= SPARE:
-        add_payoff(state.total[s], x, payoff)  # as small as this it is cleared whatever its context
-    elif cleared(newcomers_leverage(state, s, x), payoff):
+    state.stage[s, st.SIZE] += 1
+    reach = state.btc.leverage[s]  # for ε = 1 of any context: most payoffs are cleared by that
+    if state.num[st.EPS] < 1.0 or not cleared(reach, payoff):
+        reach = leverage_bound(state.btc.whiten[s], x)
+    if state.num[st.EPS] < 1.0:
+        state.btc.leverage[s] = max(state.btc.leverage[s], min(reach, 1.0))
+    if cleared(reach, payoff):
         add_payoff(state.total[s], x, payoff)
     else:
         suspect(state.suspects, state.stage, s, x, payoff)
         count_suspects(state.stage, state.counts)
-    if state.stage[s, N_SUSPECTS] > 0 and (
-        state.stage[s, N_SUSPECTS] >= state.stage[s, LOOK_AT]
-        or state.stage[s, SIZE] >= state.stage[s, LOOK_AT_SIZE]
+    if state.stage[s, st.N_SUSPECTS] > 0 and (
+        state.stage[s, st.N_SUSPECTS] >= state.stage[s, st.LOOK_AT]
+        or state.stage[s, st.SIZE] >= state.stage[s, st.LOOK_AT_SIZE]
     ):
         look_again(state, s)
         count_suspects(state.stage, state.counts)
-    state.stage[s, STALE] = 1
+    state.stage[s, st.STALE] = 1
     mark_room(state, s)
-
-
-@inlined
-def newcomers_leverage(state, s, x):
-    """‖Wx‖² of a context that joins the stage; for ε < 1 the largest of them is kept."""
-    reach = leverage_bound(state.btc.whiten[s], x)
-    if state.num[EPS] < 1.0:
-        state.btc.leverage[s] = max(state.btc.leverage[s], min(reach, 1.0))
-    return reach
 
 
 @compiled
@@ -236,18 +197,10 @@ def add_payoff(total, x, payoff):
 @compiled
 def suspect(suspects, stage, s, x, payoff):
     """Keep the payoff by itself."""
-    m = stage[s, N_SUSPECTS]
-    for i in range(x.size):
-        suspects[s, m, i] = x[i]
+    m = stage[s, st.N_SUSPECTS]
+    copy(x, suspects[s, m])
     suspects[s, m, x.size] = payoff
-    stage[s, N_SUSPECTS] = m + 1
-
-
-@compiled
-def keep_suspect(suspects, s, k, place):
-    """Move suspect k to an earlier place."""
-    for i in range(suspects.shape[2]):
-        suspects[s, place, i] = suspects[s, k, i]
+    stage[s, st.N_SUSPECTS] = m + 1
 
 
 @compiled
@@ -258,8 +211,7 @@ def look_again(state, s):
     trace = 0.0
     for i in range(d):
         trace += state.btc.gram[s, i, i]
-        for j in range(d):
-            M[i, j] = state.btc.gram[s, i, j]
+        copy(state.btc.gram[s, i], M[i])
     eigen(M, Q)
     rounding = 4e-16 * d * trace
     heaviest = 0.0
@@ -271,29 +223,29 @@ def look_again(state, s):
         for j in range(d):
             W[i, j] = weight * Q[j, i]
     kept = 0
-    for k in range(state.stage[s, N_SUSPECTS]):
+    for k in range(state.stage[s, st.N_SUSPECTS]):
         x, payoff = suspects[s, k, :d], suspects[s, k, d]
         if cleared(leverage_bound(W, x), payoff):
             add_payoff(state.total[s], x, payoff)
         else:
-            keep_suspect(suspects, s, k, kept)
+            copy(suspects[s, k], suspects[s, kept])
             kept += 1
-    state.stage[s, N_SUSPECTS] = kept
-    if state.num[EPS] < 1.0:
+    state.stage[s, st.N_SUSPECTS] = kept
+    if state.num[st.EPS] < 1.0:
         state.btc.leverage[s] = largest_leverage(state, s)
     else:
         state.btc.leverage[s] = heaviest * heaviest * (LONGEST * LONGEST)
-    state.stage[s, LOOK_AT] = max(FIRST_SUSPECTS, 2 * kept)
-    state.stage[s, LOOK_AT_SIZE] = state.stage[s, SIZE] + state.stage[s, SIZE] // 4 + 1
+    state.stage[s, st.LOOK_AT] = max(st.FIRST_SUSPECTS, 2 * kept)
+    state.stage[s, st.LOOK_AT_SIZE] = state.stage[s, st.SIZE] + state.stage[s, st.SIZE] // 4 + 1
 
 
 @compiled
 def largest_leverage(state, s):
     """The largest ‖Wx‖² of the stage's contexts, never above 1: a context is part of its G."""
-    btc, left, chunk = state.btc, state.stage[s, SIZE], state.stage[s, CHUNK_FIRST]
+    btc, left, chunk = state.btc, state.stage[s, st.SIZE], state.stage[s, st.CHUNK_FIRST]
     largest = 0.0
     while left > 0:
-        rows = min(left, CHUNK)
+        rows = min(left, st.CHUNK)
         for row in range(rows):
             largest = max(largest, leverage_bound(btc.whiten[s], btc.chunks[chunk, row]))
         left -= rows
@@ -306,65 +258,62 @@ def count_suspects(stage, counts):
     """How many suspects are kept in all stages together, and the most that ever were."""
     total = 0
     for s in range(stage.shape[0]):
-        total += stage[s, N_SUSPECTS]
-    counts[TOTAL, SUSPECTS] = total
-    counts[TOTAL, MOST_SUSPECTS] = max(counts[TOTAL, MOST_SUSPECTS], total)
+        total += stage[s, st.N_SUSPECTS]
+    counts[st.TOTAL, st.SUSPECTS] = total
+    counts[st.TOTAL, st.MOST_SUSPECTS] = max(counts[st.TOTAL, st.MOST_SUSPECTS], total)
 
 
 @inlined
 def mark_room(state, s):
     """Say whether the stage has no room for a suspect, or the pool no chunk to spare."""
-    no_chunk = 0 < state.btc.chunks.shape[0] <= state.clock[N_CHUNKS]
-    state.clock[FULL] = (
-        1 if no_chunk or state.stage[s, N_SUSPECTS] >= state.suspects.shape[1] else 0
-    )
+    no_chunk = 0 < state.btc.chunks.shape[0] <= state.clock[st.N_CHUNKS]
+    full = no_chunk or state.stage[s, st.N_SUSPECTS] >= state.suspects.shape[1]
+    state.clock[st.FULL] = 1 if full else 0
 
 
 @compiled
 def keep_context(state, s, x):
     """Append the context to the stage's chunks."""
     stage = state.stage
-    row = stage[s, SIZE] % CHUNK
+    row = stage[s, st.SIZE] % st.CHUNK
     if row == 0:
-        chunk = state.clock[N_CHUNKS]
-        state.clock[N_CHUNKS] = chunk + 1
-        if stage[s, SIZE] == 0:
-            stage[s, CHUNK_FIRST] = chunk
+        chunk = state.clock[st.N_CHUNKS]
+        state.clock[st.N_CHUNKS] = chunk + 1
+        if stage[s, st.SIZE] == 0:
+            stage[s, st.CHUNK_FIRST] = chunk
         else:
-            state.btc.chunk_next[stage[s, CHUNK_LAST]] = chunk
-        stage[s, CHUNK_LAST] = chunk
-    for i in range(x.size):
-        state.btc.chunks[stage[s, CHUNK_LAST], row, i] = x[i]
+            state.btc.chunk_next[stage[s, st.CHUNK_LAST]] = chunk
+        stage[s, st.CHUNK_LAST] = chunk
+    copy(x, state.btc.chunks[stage[s, st.CHUNK_LAST], row])
 
 
 @compiled
 def tofu_threshold(num, t):
     """b_t = (v/ln(2T/δ))^{1/(1+ε)} t^{(1−ε)/(2(1+ε))}; its first factor is a constant."""
-    return num[TOFU_THRESHOLD] * math.pow(float(t), num[GROWTH])
+    return num[st.TOFU_THRESHOLD] * math.pow(float(t), num[st.GROWTH])
 
 
 @compiled
 def tofu_learn(state, s, x, payoff):
     """Put the round into A and b, and keep the payoffs that might be truncated in the next one."""
-    suspects, scratch = state.suspects, state.vector[SOLVED]
+    suspects, scratch = state.suspects, state.vector[st.SOLVED]
     d = x.size
-    state.num[LOG_DET] += add_context(state.A_inv[s], x, scratch)
-    state.stage[s, SIZE] += 1
+    add_context(state.A_inv[s], x, scratch)
     suspect(state.suspects, state.stage, s, x, payoff)
-    b = tofu_threshold(state.num, state.clock[ROUND] + 1)
+    b = tofu_threshold(state.num, state.clock[st.ROUND] + 1)
     limit, most = b * SPARE, math.sqrt(float(d)) * b * (1.0 + 2.0 * TIE)
     kept = 0
     reach = 0.0
-    for k in range(state.stage[s, N_SUSPECTS]):
+    for k in range(state.stage[s, st.N_SUSPECTS]):
         x_k, payoff_k = suspects[s, k, :d], suspects[s, k, d]
         size = math.sqrt(solve(state.A_inv[s], x_k, scratch)) * abs(payoff_k)
         if size <= limit:
             add_payoff(state.total[s], x_k, payoff_k)
         else:
-            keep_suspect(suspects, s, k, kept)
+            copy(suspects[s, k], suspects[s, kept])
             kept += 1
             reach += min(size, most)
-    state.stage[s, N_SUSPECTS] = kept
+    state.stage[s, st.N_SUSPECTS] = kept
     state.tofu.reach[0] = reach
     count_suspects(state.stage, state.counts)
     mark_room(state, s)
@@ -380,18 +329,19 @@ def suspects_cannot_matter(line, n, share, truth):
     if share > 1e6:  # so large that a shift could be lost in rounding: look closely
         return False
     share = share * (1.0 + TIE)
+    r_hat, width = line[st.R_HAT], line[st.WIDTH]
     best = 0
     for a in range(1, n):
-        if line[R_HAT, a] + line[WIDTH, a] > line[R_HAT, best] + line[WIDTH, best]:
+        if r_hat[a] + width[a] > r_hat[best] + width[best]:
             best = a
-    sure = line[R_HAT, best] + line[WIDTH, best] * (1.0 - share) - 4.0 * TIE
+    sure = r_hat[best] + width[best] * (1.0 - share) - 4.0 * TIE
     settled = True
     for a in range(n):
-        shift = share * line[WIDTH, a] + TIE
-        if a != best and line[R_HAT, a] + line[WIDTH, a] + shift >= sure:
+        shift = share * width[a] + TIE
+        if a != best and r_hat[a] + width[a] + shift >= sure:
             settled = False
-        error = abs(line[R_HAT, a] - truth[a])
-        if abs(error - line[WIDTH, a]) <= shift:  # false where nobody knows the truth, NaN
+        error = abs(r_hat[a] - truth[a])
+        if abs(error - width[a]) <= shift:  # false where nobody knows the truth, NaN
             settled = False
     return settled
 
@@ -406,34 +356,30 @@ def tofu_suspects(state):
     """
     M, root, Q, suspects = state.square[0], state.square[2], state.tofu.eigenvectors, state.suspects
     d = M.shape[0]
-    if state.counts[TOTAL, ROOTS] % ROTATIONS == 0:
+    if state.counts[st.TOTAL, st.ROOTS] % ROTATIONS == 0:
         for i in range(d):
-            for j in range(d):
-                M[i, j] = state.A_inv[0, i, j]
+            copy(state.A_inv[0, i], M[i])
         eigen(M, Q)
     else:
         eigen_again(state.A_inv[0], Q, M, state.square[1])
-    for i in range(d):
-        for j in range(d):
-            root[i, j] = 0.0
+    root[:] = 0.0
     for k in range(d):
         weight = math.sqrt(max(M[k, k], 0.0))
         for i in range(d):
             for j in range(d):
                 root[i, j] += (Q[i, k] * Q[j, k]) * weight
-    limit = tofu_threshold(state.num, state.clock[ROUND]) * (1.0 + TIE)
-    u, z = state.vector[U], state.vector[Z_SUM]
-    for i in range(d):
-        z[i] = 0.0
-    for k in range(state.stage[0, N_SUSPECTS]):
+    limit = tofu_threshold(state.num, state.clock[st.ROUND]) * (1.0 + TIE)
+    u, z = state.vector[st.U], state.vector[st.Z_SUM]
+    z[:] = 0.0
+    for k in range(state.stage[0, st.N_SUSPECTS]):
         solve(root, suspects[0, k, :d], u)
         for i in range(d):
             term = u[i] * suspects[0, k, d]
             if abs(term) <= limit:
                 z[i] += term
             else:
-                state.counts[FRESH, TRUNCATED] += 1
+                state.counts[st.FRESH, st.TRUNCATED] += 1
     solve(root, z, u)
     for i in range(d):
-        state.vector[THETA_NOW, i] = state.theta[0, i] + u[i]
-    state.counts[FRESH, ROOTS] += 1
+        state.vector[st.THETA_NOW, i] = state.theta[0, i] + u[i]
+    state.counts[st.FRESH, st.ROOTS] += 1

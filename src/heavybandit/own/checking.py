@@ -12,7 +12,7 @@ from ..instances import section6
 from ..noise import FloatArray, Noise, OwnNoise, StudentT, as_noise
 from ..policy import LONGEST
 from ..simulate import World, simulate
-from .loading import files_of, told, without_default
+from .loading import arguments_of, files_of, told
 from .moments import contradiction
 
 N_ARMS, DIM = 4, 3
@@ -29,17 +29,10 @@ def check_policy(
     build(horizon=…, n_arms=4, dim=3, **parameters) and gives a policy. At most `rounds` of its
     rounds are played, twice: the same policy must choose the same arms.
     """
-    problems: list[str] = []
-    if not callable(build):
-        return [f"give the class (or a function that builds it), not an object: {build!r}"]
-    files = files_of(build)
     given = {"horizon": horizon, "n_arms": N_ARMS, "dim": DIM, **parameters}
-    try:
-        policy = build(**given)
-    except Exception as error:
-        call = ", ".join(f"{name}={value!r}" for name, value in given.items())
-        return [f"it could not be built with {call}: {told(error, files)}"]
-    files |= files_of(type(policy))
+    policy, files, problems = _built(build, given)
+    if problems:
+        return problems
     for member in ("plays", "rounds"):
         value = getattr(policy, member, None)
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
@@ -59,6 +52,21 @@ def check_policy(
     except Exception as error:
         return [*problems, f"it could not be played: {told(error, files)}"]
     return [*problems, said] if said else problems
+
+
+def _built(build: Callable[..., Any], given: dict[str, Any]) -> tuple[Any, set[str], list[str]]:
+    """What `build` makes of these arguments, the files of its code, and why it cannot be made."""
+    if not callable(build):
+        said = f"give the class (or a function that builds it), not an object: {build!r}"
+        return None, set(), [said]
+    files = files_of(build)
+    try:
+        made = build(**given)
+    except Exception as error:
+        call = ", ".join(f"{name}={value!r}" for name, value in given.items())
+        how = f" with {call}" if call else ""
+        return None, files, [f"it could not be built{how}: {told(error, files)}"]
+    return made, files | files_of(type(getattr(made, "own", made))), []
 
 
 def unrepeatable(fresh: Callable[[], Any], world: World, rounds: int, seed: int = 0) -> str | None:
@@ -96,19 +104,17 @@ def check_noise(build: Callable[..., Any], **parameters: Any) -> list[str]:
     for, the moments are held against each other and against 100,000 draws; they are called wrong
     only where they cannot be right, however heavy the tail.
     """
-    if not callable(build):
-        return [f"give the class (or a function that builds it), not an object: {build!r}"]
-    files = files_of(build)
+    made, files, problems = _built(build, parameters)
+    if problems:
+        return problems
     try:
-        noises = [as_noise(build(**parameters)) for _ in range(2)]
+        law, twin = as_noise(made), as_noise(build(**parameters))
     except Exception as error:
         return [f"it could not be built: {told(error, files)}"]
-    files |= files_of(type(getattr(noises[0], "own", noises[0])))
     try:
-        said = _unlike_a_stream(*noises)
+        said = _unlike_a_stream(law, twin)
     except Exception as error:
         return [f"draw failed: {told(error, files)}"]
-    law = noises[0]
     if said or (isinstance(law, OwnNoise) and not hasattr(law.own, "moment_about")):
         return said
     if not hasattr(law, "moment_about"):  # not additive: its moments depend on the mean
@@ -170,18 +176,11 @@ def check_world(build: Callable[..., Any], **parameters: Any) -> list[str]:
     with the five members that `instances` lists. An argument noise that must be given is Student's
     t noise here, unless `parameters` has another.
     """
-    if not callable(build):
-        return [f"give the class (or a function that builds it), not an object: {build!r}"]
-    files = files_of(build)
-    if without_default(build, "noise"):
-        parameters = {"noise": StudentT()} | parameters
-    if without_default(build, "horizon"):
-        parameters = {"horizon": 10_000} | parameters
-    try:
-        world = build(**parameters)
-    except Exception as error:
-        return [f"it could not be built: {told(error, files)}"]
-    files |= files_of(type(world))
+    known, usual = arguments_of(build), {"noise": StudentT(), "horizon": 10_000}
+    needed = {n: usual[n] for n in usual if n in known and known[n].default is known[n].empty}
+    world, files, problems = _built(build, needed | parameters)
+    if problems:
+        return problems
     members = ("n_arms", "dim", "noise", "theta_star", "contexts")
     problems = [f"it must have {name}" for name in members if not hasattr(world, name)]
     if problems:

@@ -96,9 +96,3 @@ def arguments_of(build: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
         return inspect.signature(build).parameters
     except (TypeError, ValueError):
         return {}
-
-
-def without_default(build: Callable[..., Any], name: str) -> bool:
-    """Whether an argument of that name must be given."""
-    known = arguments_of(build).get(name)
-    return known is not None and known.default is inspect.Parameter.empty

@@ -15,16 +15,17 @@ from typing import Any
 
 from .. import instances, later, noise, paper
 
+Registry = Mapping[str, Callable[..., Any]]
+"""What recipes' names stand for."""
+
 _LAWS = ("Gaussian", "StudentT", "Pareto", "SymmetricPareto", "Extremal", "Lottery")
-NOISES: dict[str, Callable[..., Any]] = {
-    name: getattr(noise, name) for name in (*_LAWS, "TwoPointPayoff")
-}
+NOISES: Registry = {name: getattr(noise, name) for name in (*_LAWS, "TwoPointPayoff")}
 _INSTANCES = ("section6", "misaligned", "symmetric", "lower_bound")
-WORLDS: dict[str, Callable[..., Any]] = {name: getattr(instances, name) for name in _INSTANCES}
+WORLDS: Registry = {name: getattr(instances, name) for name in _INSTANCES}
 CONTROLS = ("Uniform", "GreedyRidge", "LinUCB")
 
 
-def policies() -> Mapping[str, Callable[..., Any]]:
+def policies() -> Registry:
     """Every policy by name. Imported only now: whoever reads results needs no compiled code."""
     from ..engine import POLICIES
 
@@ -45,13 +46,6 @@ class Recipe:
             "params": {k: v.as_json() if isinstance(v, Recipe) else v for k, v in self.params},
         }
 
-    @staticmethod
-    def from_json(data: dict[str, Any]) -> Recipe:
-        """The recipe behind `as_json`."""
-        params = data["params"].items()
-        nested = {k: Recipe.from_json(v) if isinstance(v, dict) else v for k, v in params}
-        return recipe(data["name"], **nested)
-
     def settings(self) -> str:
         """The parameters as they stand in tables: delta=0.01 v=4.0."""
         return " ".join(f"{k}={v.text() if isinstance(v, Recipe) else v}" for k, v in self.params)
@@ -60,7 +54,7 @@ class Recipe:
         """The whole as it stands in tables: SupBTC(delta=0.01 v=4.0)."""
         return f"{self.name}({self.settings()})" if self.params else self.name
 
-    def build(self, registry: Mapping[str, Callable[..., Any]], **more: Any) -> Any:
+    def build(self, registry: Registry, **more: Any) -> Any:
         """Make what it describes."""
         if self.name not in registry:
             raise ValueError(f"name must be one of {', '.join(registry)}; got {self.name!r}")
@@ -68,7 +62,7 @@ class Recipe:
         return registry[self.name](**params, **more)
 
 
-def spelled_out(what: Recipe, registry: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:
+def spelled_out(what: Recipe, registry: Registry) -> dict[str, Any]:
     """A recipe with its defaults, so that a change of a default is a change of the run.
 
     Numbers are floats, since 4 and 4.0 are the same run; named noises become what they stand for.

@@ -12,7 +12,7 @@ import math
 import platform
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from importlib.metadata import version
 from typing import Any, ClassVar, Self
 
@@ -116,7 +116,6 @@ class RunSpec(Spec):
     )
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data, engine version included."""
         return {**self._shared(), "policy": spelled_out(self.policy, policies())}
 
     def _shared(self) -> dict[str, Any]:
@@ -131,11 +130,9 @@ class RunSpec(Spec):
 
     @property
     def plays(self) -> int:
-        """The horizon."""
         return self.horizon
 
     def text(self) -> str:
-        """The policy, its horizon and its seed."""
         return f"{self.policy.text()} at horizon {self.horizon}, seed {self.seed}"
 
     @property
@@ -223,14 +220,15 @@ def made_with() -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True)
 class Plan(ABC):
     """A named set of runs, in a fixed order: an `Experiment`, or another kind with its own runs."""
 
     name: str
     what: str  # one sentence for lists
+    _: KW_ONLY
     seeds: int  # how many …
-    first_seed: int  # … from this one on
-    curve_seeds: int  # curves go into data/ for so many seeds; totals for all
+    first_seed: int = 0  # … from this one on
 
     @abstractmethod
     def as_json(self) -> dict[str, Any]:
@@ -250,22 +248,19 @@ class Plan(ABC):
 
     def has_curve(self, spec: Spec) -> bool:
         """Whether the table of curves has lines of this run."""
-        return spec.seed - self.first_seed < self.curve_seeds
+        return True
 
 
 @dataclass(frozen=True)
 class Experiment(Plan):
     """Policies in worlds."""
 
-    name: str
-    what: str
     worlds: tuple[Recipe, ...]
     policies: tuple[Recipe, ...]  # v may be "printed" or "exact"
     horizons: tuple[int, ...]  # in plays
-    seeds: int
-    first_seed: int = 0
+    _: KW_ONLY
     checkpoints: int = 100  # points a curve
-    curve_seeds: int = 10
+    curve_seeds: int = 10  # curves go into data/ for so many seeds; totals for all
     audit: bool = False  # audited runs: instead of curves, what each stage counted
 
     def __post_init__(self) -> None:
@@ -273,7 +268,6 @@ class Experiment(Plan):
             raise ValueError(f"audit is for policies with stages; {self.name} has others")
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data, for provenance."""
         return {
             "name": self.name,
             "worlds": [w.as_json() for w in self.worlds],
@@ -299,6 +293,9 @@ class Experiment(Plan):
                         for policy in policies
                     ]
 
+    def has_curve(self, spec: Spec) -> bool:
+        return spec.seed - self.first_seed < self.curve_seeds
+
     def size(self) -> tuple[int, int]:
         """The same without building the runs, whose bounds take scipy's help."""
         each = len(self.worlds) * len(self.policies) * self.seeds
@@ -323,7 +320,7 @@ class Together:
         yield from sorted(every, key=lambda group: -plays_of(group))
 
     def runs(self) -> list[Spec]:
-        """All runs."""
+        """All runs, experiment after experiment."""
         return [spec for one in self.experiments for spec in one.runs()]
 
 

@@ -52,7 +52,7 @@ class Store:
     """Finished runs in a folder."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(folder)
+        self.folder, self.tmp = Path(folder), Path(folder) / "tmp"
         self.set_aside: list[str] = []  # messages about files that did not check
         marker = self.folder / "format.json"
         try:
@@ -61,12 +61,12 @@ class Store:
             for part in ("runs", "set-aside", "locks", "tmp"):
                 (self.folder / part).mkdir(parents=True, exist_ok=True)
             if not marker.exists():
-                self._write(marker, canonical({"format": FORMAT}) + "\n")
-            self._write(self.folder / "tmp" / f"probe-{_me()}", "")
-            (self.folder / "tmp" / f"probe-{_me()}").unlink()
+                write_whole(marker, canonical({"format": FORMAT}) + "\n", self.tmp)
+            write_whole(self.tmp / f"probe-{_me()}", "", self.tmp)
+            (self.tmp / f"probe-{_me()}").unlink()
         except OSError as error:
             raise StoreError(_trouble(error, self.folder)) from error
-        sweep_up(self.folder / "tmp")
+        sweep_up(self.tmp)
 
     def _check_format(self, marker: Path) -> None:
         try:
@@ -91,15 +91,11 @@ class Store:
 
     def load(self, spec: Spec) -> dict[str, Any] | None:
         """A finished run's result, or None if it is not there or does not check."""
-        record = self._record(spec)
+        record = self.record(spec)
         return None if record is None else record["result"]
 
-    def computed_with(self, spec: Spec) -> dict[str, Any] | None:
-        """The versions behind a finished run."""
-        record = self._record(spec)
-        return None if record is None else record["made_with"]
-
-    def _record(self, spec: Spec) -> dict[str, Any] | None:
+    def record(self, spec: Spec) -> dict[str, Any] | None:
+        """The same with the versions behind it (made_with)."""
         path = self.path(spec)
         try:
             raw = path.read_bytes()
@@ -140,12 +136,9 @@ class Store:
         path = self.path(spec)
         try:
             path.parent.mkdir(exist_ok=True)
-            self._write(path, text)
+            write_whole(path, text, self.tmp)
         except OSError as error:
             raise StoreError(_trouble(error, path)) from error
-
-    def _write(self, path: Path, text: str) -> None:
-        write_whole(path, text, self.folder / "tmp")
 
     def lock(self, name: str) -> Lock:
         """Hold a group of runs, unless another process does."""
@@ -153,16 +146,7 @@ class Store:
 
 
 class Lock:
-    """An advisory lock on a file, held until released or until the process ends, however it ends.
-
-    As a context manager it says whether it is held, and releases it in the end.
-    """
-
-    def __enter__(self) -> bool:
-        return self.held
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
+    """An advisory lock on a file; it ends when released, or with the process, however that ends."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,10 +25,12 @@ from .spec import Plan, Report, Spec, Together, by_name, made_with, plays_of
 from .store import Lock, Store, StoreError, default_store
 from .tables import check_files, consolidate, file_names
 
-LIBRARIES = ("OMP", "OPENBLAS", "MKL", "NUMBA")
-ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in LIBRARIES}
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 POLL = 0.25  # seconds between two looks at the workers
 TRIES = 3  # workers that may die with nothing finished in between
+
+Results = list[dict[str, Any]]
+Versions = dict[str, Any]
 
 
 class SweepError(Exception):
@@ -45,24 +47,16 @@ class Summary:
     elsewhere: int  # finished meanwhile by another process
 
 
-@dataclass(frozen=True)
-class _Task:
-    """What is sent to a worker: the runs, and where it reports the plays it has made."""
-
-    specs: list[Spec]
-    board: str | None  # a file of counters, if the worker can see it
-    slot: int
-
-
-def _work(task: _Task) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _work(specs: list[Spec], board: str | None = None, slot: int = 0) -> tuple[Results, Versions]:
+    """What a worker does; plays made go to a counter of the board, a file, if it can see that."""
     report: Report | None = None
-    if task.board is not None:
-        counter = np.memmap(task.board, dtype=np.int64, mode="r+")
+    if board is not None:
+        counter = np.memmap(board, dtype=np.int64, mode="r+")
 
         def report(n: int) -> None:
-            counter[task.slot] += n
+            counter[slot] += n
 
-    return task.specs[0].run(task.specs, report), made_with()
+    return specs[0].run(specs, report), made_with()
 
 
 def sweep(
@@ -80,21 +74,19 @@ def sweep(
     dask      the address of a Dask scheduler to send the groups to instead
     shuffle   a seed: take the groups in a random order (the results are the same)
     """
-    groups: list[list[Spec]] = [list(group) for group in experiment.groups()]
+    groups = list(experiment.groups())
     if shuffle is not None:
         order = np.random.default_rng(shuffle).permutation(len(groups))
         groups = [groups[i] for i in order]
     missing = [[spec for spec in group if store.load(spec) is None] for group in groups]
-    total = sum(len(group) for group in groups)
     todo = deque(group for group in missing if group)
-    found = total - sum(len(group) for group in todo)
-    bar = Progress(experiment.name, plays_of(s for g in todo for s in g), show=progress)
+    total, left = (sum(len(group) for group in some) for some in (groups, todo))
+    bar = Progress(experiment.name, sum(map(plays_of, todo)), show=progress)
     counts = {"done": 0, "elsewhere": 0}
-    if not todo:
-        return Summary(total, found, **counts)
-    with Interrupts() as interrupts, bar, _pool(workers, dask, bar, interrupts) as pool:
-        _drive(todo, store, pool, bar, counts, interrupts)
-    return Summary(total, found, **counts)
+    if todo:
+        with Interrupts() as interrupts, bar, _pool(workers, dask, bar, interrupts) as pool:
+            _drive(todo, store, pool, bar, counts, interrupts)
+    return Summary(total, total - left, **counts)
 
 
 class Interrupts:
@@ -158,7 +150,7 @@ def _drive(
             if not busy and todo:
                 bar.note("waiting for another process that is at the rest of these runs")
                 time.sleep(POLL)
-            for future, results in pool.finished(busy):
+            for future, results in pool.finished() if busy else ():
                 specs, lock = busy[future]
                 for spec, result in zip(specs, results, strict=True):
                     store.save(spec, result)
@@ -194,11 +186,9 @@ class _Here:
 
     def submit(self, specs: list[Spec]) -> int:
         self.specs = specs
-        return 0
+        return 0  # the only ticket
 
-    def finished(self, busy: Iterable[int]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-        if not busy:
-            return
+    def finished(self) -> Iterator[tuple[int, Results]]:
         made = [0]
 
         def report(n: int) -> None:
@@ -233,7 +223,7 @@ class _Loky:
     def __init__(self, workers: int, bar: Progress) -> None:
         self.workers, self.bar = workers, bar
         self.width = workers + 1  # one group waits, so that no worker does
-        self.tasks: dict[Any, _Task] = {}
+        self.tasks: dict[Any, tuple[list[Spec], int]] = {}  # the runs, and the slot of the board
         self.futures: dict[Any, Any] = {}
         self.deaths = 0  # of workers, since a group was last finished
 
@@ -262,10 +252,9 @@ class _Loky:
         Path(self.board).unlink(missing_ok=True)
 
     def submit(self, specs: list[Spec]) -> object:
-        taken = {task.slot for task in self.tasks.values()}
-        slot = next(slot for slot in range(self.width) if slot not in taken)
+        taken = {slot for _, slot in self.tasks.values()}
         ticket = object()
-        self.tasks[ticket] = _Task(specs, self.board, slot)
+        self.tasks[ticket] = specs, min(set(range(self.width)) - taken)
         self._send(ticket)
         return ticket
 
@@ -273,20 +262,18 @@ class _Loky:
         from concurrent.futures import Future
         from concurrent.futures.process import BrokenProcessPool
 
-        task = self.tasks[ticket]
-        self.counter[task.slot] = 0
+        specs, slot = self.tasks[ticket]
+        self.counter[slot] = 0
         try:
-            self.futures[ticket] = self.executor.submit(_work, task)
+            self.futures[ticket] = self.executor.submit(_work, specs, self.board, slot)
         except BrokenProcessPool as error:  # a worker has just died: `finished` will see it
             self.futures[ticket] = Future()
             self.futures[ticket].set_exception(error)
 
-    def finished(self, busy: Iterable[Any]) -> Iterator[tuple[Any, list[dict[str, Any]]]]:
+    def finished(self) -> Iterator[tuple[Any, Results]]:
         from concurrent.futures import FIRST_COMPLETED, wait
         from concurrent.futures.process import BrokenProcessPool
 
-        if not self.futures:
-            return
         wait(self.futures.values(), timeout=POLL, return_when=FIRST_COMPLETED)
         self.bar.under_way(int(self.counter[:-1].sum()))
         broken = False
@@ -295,7 +282,7 @@ class _Loky:
                 broken = True
                 continue
             results, _ = self.futures.pop(ticket).result()
-            self.counter[self.tasks.pop(ticket).slot] = 0
+            self.counter[self.tasks.pop(ticket)[1]] = 0
             self.deaths = 0
             yield ticket, results
         if broken:
@@ -348,18 +335,30 @@ class _Dask:
         self.client.close()
 
     def submit(self, specs: list[Spec]) -> Any:
-        future = self.client.submit(_work, _Task(specs, None, 0), pure=False)
+        future = self.client.submit(_work, specs, pure=False)
         self.futures.append(future)
         return future
 
-    def finished(self, busy: Iterable[Any]) -> Iterator[tuple[Any, list[dict[str, Any]]]]:
-        if not self.futures:
-            return
+    def finished(self) -> Iterator[tuple[Any, Results]]:
+        from concurrent.futures import CancelledError
+
+        from distributed.scheduler import KilledWorker
+
         deadline = time.monotonic() + POLL
         while time.monotonic() < deadline and not any(f.done() for f in self.futures):
             time.sleep(0.01)
         for future in [f for f in self.futures if f.done()]:
-            results, theirs = self._result(future)
+            try:
+                results, theirs = future.result()
+            except KilledWorker as error:
+                raise SweepError(
+                    f"too many workers of the cluster died on the same group: {error}"
+                ) from None
+            except (CancelledError, OSError) as error:
+                raise SweepError(
+                    f"the Dask scheduler at {self.address} was lost ({type(error).__name__}); "
+                    f"finished runs are kept"
+                ) from None
             ours = made_with()
             if theirs != ours:
                 raise SweepError(
@@ -368,24 +367,6 @@ class _Dask:
                 )
             self.futures.remove(future)
             yield future, results
-
-    def _result(self, future: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        from concurrent.futures import CancelledError
-
-        from distributed.scheduler import KilledWorker
-
-        try:
-            answer: tuple[list[dict[str, Any]], dict[str, Any]] = future.result()
-        except KilledWorker as error:
-            raise SweepError(
-                f"too many workers of the cluster died on the same group: {error}"
-            ) from None
-        except (CancelledError, OSError) as error:
-            raise SweepError(
-                f"the Dask scheduler at {self.address} was lost ({type(error).__name__}); "
-                f"finished runs are kept"
-            ) from None
-        return answer
 
 
 def ensure(name: str, folder: str | Path, store: str | Path | None = None) -> None:

@@ -11,17 +11,15 @@ order, the workers or the machine, as long as the libraries named in the sidecar
 
 from __future__ import annotations
 
-import csv
 import functools
 import hashlib
-import io
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .recipes import canonical, digest
-from .spec import EXPERIMENTS, Plan, Spec, by_name
+from .spec import EXPERIMENTS, Plan, by_name
 from .store import Store, StoreError, sweep_up, write_whole
 
 if TYPE_CHECKING:
@@ -31,16 +29,12 @@ FROM_NOTEBOOKS = ("claims.json", "map.csv", "leaderboard.csv")
 """What notebooks write into data/, and no sweep does."""
 
 
-# One writer, and one reader
-
-
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table as it stands in a file."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return out.getvalue()
+    from pandas import DataFrame
+
+    table = DataFrame(list(rows), columns=list(header), dtype=object)
+    return table.to_csv(index=False, lineterminator="\n")
 
 
 def write_if_new(path: Path, text: str) -> Path:
@@ -77,9 +71,6 @@ def sidecar_text(record: dict[str, Any], texts: dict[str, str]) -> str:
     return json.dumps({**record, "files": files}, indent=1, ensure_ascii=False) + "\n"
 
 
-# Experiments
-
-
 def file_names(name: str) -> tuple[str, str]:
     """An experiment's two tables."""
     return f"{name}.runs.csv", f"{name}.curves.csv"
@@ -88,18 +79,24 @@ def file_names(name: str) -> tuple[str, str]:
 def consolidate(experiment: Plan, store: Store, folder: str | Path) -> list[Path]:
     """Write an experiment's finished runs as text into a folder; returns the files."""
     specs = experiment.runs()
-    results = [store.load(spec) for spec in specs]
-    missing = results.count(None)
+    records = [record for spec in specs if (record := store.record(spec)) is not None]
+    missing = len(specs) - len(records)
     if missing:
         raise StoreError(
             f"{missing} of {len(specs)} runs of {experiment.name} are not finished; "
             f"go on with: heavybandit sweep {experiment.name}"
         )
-    done = [result for result in results if result is not None]
-    numbered = list(enumerate(specs))
-    curved = [(i, spec) for i, spec in numbered if experiment.has_curve(spec)]
-    rows = (spec.row(i, done[i]) for i, spec in numbered)
-    curve_rows = (row for i, spec in curved for row in spec.curve_rows(i, done[i]))
+    versions = {canonical(record["made_with"]) for record in records}
+    if len(versions) > 1:
+        raise StoreError(
+            f"the runs in {store.folder} were computed with different versions "
+            f"({' and '.join(sorted(versions))}), so their bits may differ; use a new --store"
+        )
+    rows, curve_rows = [], []
+    for i, (spec, record) in enumerate(zip(specs, records, strict=True)):
+        rows.append(spec.row(i, record["result"]))
+        if experiment.has_curve(spec):
+            curve_rows += spec.curve_rows(i, record["result"])
     runs, curves = file_names(experiment.name)
     texts = {
         runs: csv_text(specs[0].columns, rows),
@@ -108,7 +105,7 @@ def consolidate(experiment: Plan, store: Store, folder: str | Path) -> list[Path
     about = {
         "experiment": experiment.as_json(),
         "experiment_sha256": digest(experiment.as_json()),
-        "made_with": _versions(specs, store),
+        "made_with": records[0]["made_with"],
     }
     texts[f"{experiment.name}.json"] = sidecar_text(about, texts)
     target = Path(folder)
@@ -118,17 +115,6 @@ def consolidate(experiment: Plan, store: Store, folder: str | Path) -> list[Path
         return [write_if_new(target / name, text) for name, text in texts.items()]
     except OSError as error:
         raise StoreError(f"cannot write results into {target}: {error.strerror}") from error
-
-
-def _versions(specs: Sequence[Spec], store: Store) -> dict[str, Any]:
-    """What all of the runs were computed with, or an error if they differ in it."""
-    found = {canonical(store.computed_with(spec)) for spec in specs}
-    if len(found) > 1:
-        raise StoreError(
-            f"the runs in {store.folder} were computed with different versions "
-            f"({' and '.join(sorted(found))}), so their bits may differ; use a new --store"
-        )
-    return json.loads(found.pop())
 
 
 def consolidated(folder: str | Path) -> list[str]:
@@ -227,18 +213,12 @@ def differences(made: str | Path, committed: str | Path) -> list[str]:
     What notebooks write counts only if both folders have it: sweeps do not make that.
     """
     found = []
-    ours, theirs = Path(made), Path(committed)
-    for name in FROM_NOTEBOOKS:
-        both = [folder / name for folder in (ours, theirs)]
-        if all(path.exists() for path in both) and both[0].read_bytes() != both[1].read_bytes():
-            found.append(f"{name} differs")
-    for name in sorted(set(consolidated(ours)) | set(consolidated(theirs))):
-        for file in file_names(name):
-            a, b = ours / file, theirs / file
-            if not a.exists():
-                found.append(f"{file} was not made again")
-            elif not b.exists():
-                found.append(f"{file} is new")
-            elif a.read_bytes() != b.read_bytes():
+    names = sorted({*consolidated(made), *consolidated(committed)})
+    for file in (*FROM_NOTEBOOKS, *(file for name in names for file in file_names(name))):
+        ours, theirs = Path(made) / file, Path(committed) / file
+        if ours.exists() and theirs.exists():
+            if ours.read_bytes() != theirs.read_bytes():
                 found.append(f"{file} differs")
+        elif file not in FROM_NOTEBOOKS:
+            found.append(f"{file} is new" if ours.exists() else f"{file} was not made again")
     return found

@@ -73,26 +73,22 @@ class _Tables:
             except StoreError as error:
                 self.problems.append(str(error))
                 continue
-            rows = table.to_numpy().tolist()
-            numbers = [row[0] for row in rows]
+            numbers = table.iloc[:, 0]
             if columns == specs[0].curve_columns:
-                numbers = list(dict.fromkeys(numbers))  # a run has several lines there
-            if tuple(table.columns) != columns or numbers != [str(i) for i in runs]:
+                numbers = numbers.drop_duplicates()  # a run has several lines there
+            if tuple(table.columns) != columns or [*numbers] != [str(i) for i in runs]:
                 self.problems.append(
                     f"{path} has other columns or other runs than {experiment.name} has"
                 )
-            by_run: dict[str, list[list[str]]] = {}
-            for row in rows:
-                by_run.setdefault(row[0], []).append(row)
-            self.rows.append(by_run)
+            by_run = table.groupby(table.iloc[:, 0], sort=False)
+            self.rows.append({run: lines.to_numpy().tolist() for run, lines in by_run})
 
     def unlike(self, index: int, spec: Spec, result: dict[str, Any]) -> list[str]:
         """What comes out differently from what the tables have of a run."""
-        rows, curves = (table.get(str(index), []) for table in self.rows)
-        wanted = spec.curve_rows(index, result) if self.experiment.has_curve(spec) else []
-        found = []
-        if rows != [spec.row(index, result)]:
-            found.append("its row comes out differently")
-        if curves != wanted:
-            found.append("its curve comes out differently")
-        return found
+        curve = spec.curve_rows(index, result) if self.experiment.has_curve(spec) else []
+        wanted = {"row": [spec.row(index, result)], "curve": curve}
+        return [
+            f"its {what} comes out differently"
+            for (what, lines), table in zip(wanted.items(), self.rows, strict=True)
+            if lines != table.get(str(index), [])
+        ]

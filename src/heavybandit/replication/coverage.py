@@ -30,7 +30,7 @@ DESIGN_SEED = 2020
 """Designs are drawn from this seed, once and for all; the seeds of repetitions are others."""
 
 BINS = 20
-"""Bins of a histogram to a power of ten; bin k holds what is at most 10^{k/BINS}."""
+"""Bins of a histogram to a power of ten: bin k is what is at most 10^{k/BINS} and in none below."""
 
 FLOOR = -4 * BINS  # everything at most 10^{-4}, zero included, is in one bin
 
@@ -169,11 +169,10 @@ def repeat(
     single     histogram of |noise|/c of single estimates of the first arm
     ridge      histogram of the largest |error|/c of ridge regression
     """
-    design, noise, eps, plays = trial.design, trial.noise, trial.eps, trial.plays
     from ..engine.offers import draw  # compiled, and not needed by who only reads results
 
-    V, X = design.V, design.X
-    n, K = len(V), len(X)
+    design, noise, eps, plays = trial.design, trial.noise, trial.eps, trial.plays
+    V, X, n, K = design.V, design.X, len(design.V), len(design.X)
     one_each = trial.estimator == "BTC"
     v = (design.raw_moment if one_each else design.central_moment)(noise, eps)
     factor = widths(design, trial.estimator, v, eps, trial.horizon, trial.delta)
@@ -182,8 +181,8 @@ def repeat(
     ridge_bias = beta @ means - truth
     h = np.linalg.norm(beta, ord=1 + eps, axis=1, keepdims=True)
     truncated = 0
-    high, low = np.zeros(K, dtype=np.int64), np.zeros(K, dtype=np.int64)
-    off, moved, ridge = np.empty((reps, K)), np.empty((reps, K)), np.empty((reps, K))
+    high, low = np.zeros((2, K), dtype=np.int64)
+    off, moved, ridge = np.empty((3, reps, K))
     first = np.empty((reps, plays))
     key = (NOISE_STREAM,) if salt is None else (NOISE_STREAM, salt)
     rng = np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=key))
@@ -207,14 +206,12 @@ def repeat(
     return {
         "v": v,
         "alpha": factor.alpha,
-        "misses": int(np.count_nonzero(largest > factor.alpha + 1)),
-        "noise": int(np.count_nonzero(np.abs(moved).max(axis=1) > factor.alpha)),
-        "tenth": int(np.count_nonzero(largest > factor.tenth + 1)),
-        "bounded": int(np.count_nonzero(of_ridge > factor.bounded + 1)),
-        "scaled": int(np.count_nonzero(of_ridge > factor.scaled + 1)),
-        "as_wide": int(
-            np.count_nonzero((np.abs(ridge) * c_pooled > (factor.alpha + 1) * c).any(axis=1))
-        ),
+        "misses": int((largest > factor.alpha + 1).sum()),
+        "noise": int((np.abs(moved).max(axis=1) > factor.alpha).sum()),
+        "tenth": int((largest > factor.tenth + 1).sum()),
+        "bounded": int((of_ridge > factor.bounded + 1).sum()),
+        "scaled": int((of_ridge > factor.scaled + 1).sum()),
+        "as_wide": int((np.abs(ridge) * c_pooled > (factor.alpha + 1) * c).any(axis=1).sum()),
         "truncated": truncated,
         "high": high.tolist(),
         "low": low.tolist(),
@@ -227,10 +224,7 @@ def repeat(
 
 
 def histogram(values: Floats) -> list[tuple[int, int]]:
-    """Bins and how many values they hold: bin k those of at most 10^{k/BINS} and above the next.
-
-    Everything at most 10^{FLOOR/BINS} is in the bin FLOOR.
-    """
+    """The bins that are not empty (see BINS and FLOOR), and how many values each holds."""
     logs = BINS * np.log10(np.maximum(values, 10.0 ** (FLOOR / BINS)))
     bins, counts = np.unique(np.ceil(logs - 1e-9).astype(int), return_counts=True)
     return list(zip(bins.tolist(), counts.tolist(), strict=True))
@@ -276,10 +270,10 @@ class CoverageSpec(Spec):
         whole("plays", self.case.plays, 0)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data, versions included."""
-        return {**self._case(), "reps": self.reps, "seed": self.seed}
+        return {**self.as_case(), "reps": self.reps, "seed": self.seed}
 
-    def _case(self) -> dict[str, Any]:
+    def as_case(self) -> dict[str, Any]:
+        """The same without how often it is repeated, and from which seed."""
         return {
             "estimator": self.estimator,
             "design": spelled_out(self.case.design, DESIGNS),
@@ -294,19 +288,16 @@ class CoverageSpec(Spec):
     @property
     def salt(self) -> int:
         """What gives each case a noise of its own."""
-        return int(digest(self._case())[:8], 16)
+        return int(digest(self.as_case())[:8], 16)
 
     @classmethod
     def run(cls, group: Sequence[Self], report: Report | None = None) -> list[dict[str, Any]]:
-        """Repeat each case."""
         return [repeat(one.trial(), one.reps, one.seed, one.salt, report) for one in group]
 
     def trial(self) -> Trial:
         """The case with its design and noise built."""
-        case, design, noise = self.case, self.make_design(), self.make_noise()
-        return Trial(
-            design, noise, self.estimator, case.eps, case.horizon, case.delta, self.plays_a_round
-        )
+        asked = self.estimator, self.case.eps, self.case.horizon, self.case.delta
+        return Trial(self.make_design(), self.make_noise(), *asked, self.plays_a_round)
 
     def settings(self) -> dict[str, Any]:
         """The case, and who was asked."""
@@ -323,7 +314,7 @@ class CoverageSpec(Spec):
         }
 
     def row(self, index: int, result: dict[str, Any]) -> list[str]:
-        """A line of the table of runs; what is by arm is separated by spaces."""
+        """What is by arm is separated by spaces."""
         case, design = self.case, self.make_design()
         return [
             *(str(index), self.estimator, case.design.text(), str(len(design.V))),
@@ -371,7 +362,6 @@ class CoverageSpec(Spec):
         return self.reps * len(self.make_design().V) * self.plays_a_round
 
     def text(self) -> str:
-        """The estimator, the design, the noise and the seed."""
         return (
             f"{self.estimator} on {self.case.design.text()} with {self.case.noise.text()}, "
             f"eps {self.case.eps}, horizon {self.case.horizon}, seed {self.seed}"
@@ -382,31 +372,20 @@ class CoverageSpec(Spec):
 class Coverage(Plan):
     """A named set of cases for one of the basic algorithms, each repeated reps × seeds times."""
 
-    name: str
-    what: str
     estimator: str
     cases: tuple[Case, ...]
     reps: int  # repetitions a seed
-    seeds: int
-    first_seed: int = 0
-
-    @property
-    def curve_seeds(self) -> int:  # type: ignore[override]
-        """Histograms go into data/ for all seeds."""
-        return self.seeds
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data, for provenance."""
-        firsts = [CoverageSpec(self.estimator, case, self.reps, 0).as_json() for case in self.cases]
+        specs = [CoverageSpec(self.estimator, case, self.reps, seed=0) for case in self.cases]
         return {
             "name": self.name,
-            "cases": [{k: v for k, v in first.items() if k != "seed"} for first in firsts],
+            "cases": [{**spec.as_case(), "reps": self.reps} for spec in specs],
             "seeds": self.seeds,
             "first_seed": self.first_seed,
         }
 
     def groups(self) -> Iterator[list[CoverageSpec]]:
-        """The runs, each on its own."""
         for case in self.cases:
             for seed in range(self.first_seed, self.first_seed + self.seeds):
                 yield [CoverageSpec(self.estimator, case, self.reps, seed)]

@@ -100,7 +100,7 @@ class Covered:
         return float(levels[np.argmax(above <= bearable)])
 
     def mechanism(self) -> float:
-        """An upper limit, at claims.CONFIDENCE, on the miss probability, by Proposition 1's proof.
+        """An upper limit, at CONFIDENCE, on the miss probability, by Proposition 1's proof.
 
         A median errs only if half of the r independent estimates err to the same side. How often
         one does was counted; the binomial tail and the union over arms and sides are exact.

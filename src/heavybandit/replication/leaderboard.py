@@ -1,17 +1,14 @@
 """Notebook 09, beyond the paper: the leaderboard, its experiments and its tables.
 
-Everyone is tuned first, on seeds that only serve calibration, in nine worlds: three instances, each
-with Student's t noise, a skewed noise with a large variance, and a noise without a variance. The
-knobs that a policy has are tuned on a grid; the values of least cost, as a share of uniform play's
-and in the geometric mean over the nine worlds, are taken for all of them. The board is then
-played on other seeds, and in a tenth world that tuning has not seen: Theorem 3's instance, where
-rare large payoffs are the message. Later algorithms stand beside the regression that they become if
-nothing is ever clipped, with the same regularisation, weights and width.
-
-A cost is given as a share of uniform play's mean cost in the same world, in percent. Differences
-are paired over seeds, with limits at `claims.CONFIDENCE` to each side. A policy's rank in a world
-is its place by mean cost; the ranks that it may have go from one more than the number of those
-surely below it to the number of those not surely above it.
+- Everyone is tuned first, on seeds that only serve calibration, in nine worlds: three instances,
+  each with Student's t noise, a skewed noise with a large variance, and a noise without a variance.
+- A cost is a share of uniform play's in the same world. The values of a policy's grid that cost
+  least, in the geometric mean over the nine worlds, are taken for all of them.
+- The board is then played on other seeds, and in a tenth world that tuning has not seen: Theorem
+  3's instance, where rare large payoffs are the message.
+- Later algorithms stand beside the regression that they become if nothing is ever clipped, with the
+  same regularisation, weights and width.
+- Differences are paired over seeds, with limits at `statistics.CONFIDENCE` to each side.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ from . import regrets
 from .ingredients import totals
 from .regrets import by_world
 from .statistics import mean_limit
-from .what_is_left_open import BASELINE_NAMES, HALF, INSTANCES, SCALES, SKEWED
+from .what_is_left_open import BASELINE_NAMES, HALF, SCALES, SKEWED, UNBOUNDED, informed, worlds
 
 # Every knob of every policy: its name, and the values tried.
 # At the smallest widths a policy is as good as greedy.
@@ -49,7 +46,6 @@ GRIDS: dict[str, dict[str, tuple[float, ...]]] = {
     },
 }
 LATER = ("HeavyOFUL", "HvtUCB", "ClippedUCB")
-UNBOUNDED = ("LinUCB", "GreedyRidge", "ClippedUCB")  # need no bound on a moment
 
 TUNED: dict[str, dict[str, float]] = {
     **{name: {"width_scale": 0.01} for name in ("SupBMM", "SupBTC")},
@@ -85,15 +81,7 @@ RARE_WORLD = recipe("lower_bound", dim=5, n_arms=4, eps=1.0, gamma_from="stage")
 
 def world_recipes(law: Law) -> tuple[Recipe, ...]:
     """The instances with this noise; rare payoffs have an instance of their own."""
-    if law is RARE:
-        return (RARE_WORLD,)
-    return tuple(recipe(instance, noise=law.noise) for instance in INSTANCES)
-
-
-def informed(name: str, law: Law, **knobs: object) -> Recipe:
-    """The policy with these knobs, and with what it needs to be told about the noise."""
-    told = {} if name in UNBOUNDED else {"v": law.v, "eps": law.eps, "delta": 0.01}
-    return recipe(name, **told, **knobs)
+    return (RARE_WORLD,) if law is RARE else worlds(law.noise)
 
 
 def grid(name: str) -> list[dict[str, float]]:
@@ -117,12 +105,15 @@ class Entry:
 
     def recipe(self, law: Law) -> Recipe:
         """The policy as it plays with this noise."""
-        knobs: dict[str, object] = {} if self.clips else {"clips": False}
-        if self.reading == "tuned":
-            knobs |= TUNED[self.name]
+        given: dict[str, object] = {} if self.clips else {"clips": False}
         if self.reading == "circulated":
-            knobs["constants"] = "circulated"
-        return recipe("Uniform") if self.name == "Uniform" else informed(self.name, law, **knobs)
+            given["constants"] = "circulated"
+        return informed(recipe(self.name), law.v, law.eps, **given, **knobs(self))
+
+
+def knobs(entry: Entry) -> dict[str, float]:
+    """The values that it was tuned to."""
+    return TUNED[entry.name] if entry.reading == "tuned" else {}
 
 
 UNIFORM = Entry("Uniform", "–")
@@ -145,27 +136,16 @@ AS_PUBLISHED = (
 """The constants of theory and of public code."""
 
 
-def _plays(
-    kind: str, what: str, law: Law, policies: Iterable[Recipe], seeds: int, first_seed: int
-) -> Experiment:
-    """Some policies in all worlds with this noise."""
-    return totals(
-        name=f"{kind}_{law.name}",
-        what=what,
-        worlds=world_recipes(law),
-        policies=tuple(policies),
-        horizons=(10**4,),
-        seeds=seeds,
-        first_seed=first_seed,
-    )
-
-
 TUNING = tuple(
-    _plays(
-        "tuning",
-        f"the knobs of every policy, {law.words} noise, on seeds that only serve calibration",
-        law,
-        (*(informed(n, law, **knobs) for n in GRIDS for knobs in grid(n)), recipe("Uniform")),
+    totals(
+        name=f"tuning_{law.name}",
+        what=f"the knobs of every policy, {law.words} noise, on seeds that only serve calibration",
+        worlds=world_recipes(law),
+        policies=(
+            *(informed(recipe(n), law.v, law.eps, **tried) for n in GRIDS for tried in grid(n)),
+            recipe("Uniform"),
+        ),
+        horizons=(10**4,),
         seeds=3,
         first_seed=800,
     )
@@ -176,11 +156,12 @@ TUNING = tuple(
 def _boards(kind: str, what: str, entries: Iterable[Entry], seeds: int) -> tuple[Experiment, ...]:
     """The entries in all worlds, one experiment per noise."""
     return tuple(
-        _plays(
-            kind,
-            f"{what}, {law.words} noise, {seeds} seeds",
-            law,
-            (entry.recipe(law) for entry in entries),
+        totals(
+            name=f"{kind}_{law.name}",
+            what=f"{what}, {law.words} noise, {seeds} seeds",
+            worlds=world_recipes(law),
+            policies=tuple(entry.recipe(law) for entry in entries),
+            horizons=(10**4,),
             seeds=seeds,
             first_seed=500,
         )
@@ -199,8 +180,8 @@ PLACES = {"section6": "aligned", "lower_bound": "Theorem 3's"}
 def tuned_values(folder: str | Path) -> dict[str, dict[str, float]]:
     """Of the values tried in the tuning experiments those that cost least, by policy.
 
-    By the geometric mean over the nine worlds of the cost as a share of uniform play's, so that no
-    world counts for more because it is hard; of equal ones the first of the grid.
+    In the geometric mean no world counts for more because it is hard; of equal ones the first of
+    the grid.
     """
     costs: dict[str, Floats] = {}
     for experiment in TUNING:
@@ -233,7 +214,11 @@ class Standings:
         return float(difference.mean()), mean_limit(difference)
 
     def rank(self, entry: Entry) -> tuple[int, int, int]:
-        """The place by mean cost, and the first and the last that it may be."""
+        """The place by mean cost, and the first and the last that it may be.
+
+        From one more than the number of those surely below it to the number of those not surely
+        above it.
+        """
         others = [other for other in self.costs if other != entry]
         gaps = [self.gap(entry, other) for other in others]
         place = 1 + sum(mean > 0 for mean, _ in gaps)
@@ -303,8 +288,3 @@ def write_table(found: list[Standings], folder: str | Path) -> Path:
         for entry in order([world])
     ]
     return write_if_new(Path(folder) / "leaderboard.csv", csv_text(COLUMNS, rows))
-
-
-def knobs(entry: Entry) -> dict[str, float]:
-    """The values that it was tuned to."""
-    return TUNED[entry.name] if entry.reading == "tuned" else {}

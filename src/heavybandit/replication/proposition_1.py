@@ -35,17 +35,12 @@ def _noises(strikes: float) -> Iterator[tuple[Recipe, float]]:
     yield recipe("SymmetricPareto", shape=1.3), 0.25
 
 
-def _levels(rounds: int) -> Iterator[tuple[int, float]]:
-    """T and δ: Section 6's, where δ/T is 10⁻⁶, and the shortest T, where it can be seen."""
-    yield 10_000, 0.01
-    yield rounds + 1, 0.9
-
-
 FIXED_CASES = tuple(
     Case(design, law, eps, horizon, delta)
     for design, rounds, strikes in _fixed_designs()
     for law, eps in _noises(strikes)
-    for horizon, delta in _levels(rounds)
+    # Section 6's T and δ, where δ/T is 10⁻⁶, and the shortest T, where it can be seen.
+    for horizon, delta in ((10_000, 0.01), (rounds + 1, 0.9))
 )
 FEW_PLAYS_CASES = tuple(
     Case(design, law, eps, rounds + 1, 0.9, plays)

@@ -38,11 +38,7 @@ Partial = Callable[[int, Floats, Floats], Floats]
 
 
 @singledispatch
-def truncated_moments(
-    noise: Noise,
-    mean: Floats,  # noqa: ARG001 (its implementations use it)
-    limit: Floats,  # noqa: ARG001
-) -> tuple[Floats, Floats]:
+def truncated_moments(noise: Noise, mean: Floats, limit: Floats) -> tuple[Floats, Floats]:  # noqa: ARG001
     """E[Y; |Y| ≤ limit] and E[Y²; |Y| ≤ limit] of payoffs Y with these means."""
     raise TypeError(f"the truncated moments of {type(noise).__name__} are not known in closed form")
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from ..pipeline import tables
 from ..pipeline.spec import RunSpec, by_name
 from ..policy import Floats
 from .statistics import CONFIDENCE, mean_limit
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Ints = NDArray[np.int64]
 
@@ -71,15 +74,11 @@ def runs(name: str, folder: str | Path, **wanted: object) -> list[Runs]:
     wanted   only those with these members: policy="SupBMM", eps=0.5
     """
     table = tables.read(name, folder)
-    columns = {c: table[c].to_numpy() for c in COLUMNS}
     together: dict[tuple[object, ...], list[int]] = {}
     specs = [spec for spec in by_name(name).runs() if isinstance(spec, RunSpec)]
     for i, spec in enumerate(specs):
         together.setdefault((spec.world, spec.policy, spec.horizon), []).append(i)
-    found = [
-        _runs(specs[same[0]], same, {c: cells[same] for c, cells in columns.items()})
-        for same in together.values()
-    ]
+    found = [_runs(specs[same[0]], same, table.iloc[same]) for same in together.values()]
     return [one for one in found if all(getattr(one, k) == v for k, v in wanted.items())]
 
 
@@ -91,13 +90,7 @@ def by_world(found: Iterable[Runs]) -> dict[str, list[Runs]]:
     return worlds
 
 
-COLUMNS = (
-    *("plays", "regret", "explored", "exploited", "arms_entering", "truncated"),
-    *("intervals_missed", "seed"),
-)
-
-
-def _runs(first: RunSpec, index: list[int], cells: dict[str, Any]) -> Runs:
+def _runs(first: RunSpec, index: list[int], rows: DataFrame) -> Runs:
     """Row i of the table belongs to run i: the settings are the run's, the counts the row's."""
     return Runs(
         world=first.world.name,
@@ -105,15 +98,15 @@ def _runs(first: RunSpec, index: list[int], cells: dict[str, Any]) -> Runs:
         policy=first.policy.name,
         settings=dict(first.policy.params),
         horizon=first.horizon,
-        plays=int(cells["plays"][0]),
-        regrets=cells["regret"].astype(np.float64),
-        explored=_matrix(cells["explored"]),
-        exploited=_matrix(cells["exploited"]).sum(axis=1),
-        entering=_matrix(cells["arms_entering"]),
-        truncated=cells["truncated"].astype(np.int64),
-        missed=cells["intervals_missed"].astype(np.int64),
+        plays=int(rows["plays"].iloc[0]),
+        regrets=rows["regret"].to_numpy(np.float64),
+        explored=_matrix(rows["explored"]),
+        exploited=_matrix(rows["exploited"]).sum(axis=1),
+        entering=_matrix(rows["arms_entering"]),
+        truncated=rows["truncated"].to_numpy(np.int64),
+        missed=rows["intervals_missed"].to_numpy(np.int64),
         index=tuple(index),
-        seeds=tuple(cells["seed"].tolist()),
+        seeds=tuple(rows["seed"].tolist()),
     )
 
 

@@ -8,7 +8,7 @@ stages. Each reading is tried on three instances, with three noises and two ways
 A *cell* of the map is an instance, a noise with a bound on its moment, a horizon, a width and a
 reading of "some arm". In it the paper's two algorithms and the four baselines stand side by side,
 all with widths of the same kind, and beside them the controls. Sentences are judged by paired
-differences over seeds, each with its limit at `claims.CONFIDENCE`.
+differences over seeds, each with its limit at `statistics.CONFIDENCE`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..pipeline.recipes import CONTROLS as UNBOUNDED
 from ..pipeline.recipes import Recipe, recipe
 from ..pipeline.spec import Experiment
 from ..pipeline.tables import csv_text, write_if_new
@@ -36,8 +35,7 @@ STAGED = tuple(
 BASELINE_NAMES = ("MoM", "CRT", "MENU", "TOFU")
 BASELINES = tuple(recipe(name) for name in BASELINE_NAMES)
 FLAT = tuple(recipe(name) for name in ("FlatBMM", "FlatBTC"))
-LINUCB = recipe("LinUCB")
-ADJUSTABLE = (*STAGED, *BASELINES, *FLAT, LINUCB)
+ADJUSTABLE = (*STAGED, *BASELINES, *FLAT, recipe("LinUCB"))
 
 CALIBRATED = {
     **{f"SupBMM(explore={rule})": 0.03 for rule in EXPLORE_RULES},
@@ -55,20 +53,22 @@ CALIBRATED = {
 }
 """The scale that cost least in `calibration`; a test holds it to that table."""
 
+UNBOUNDED = ("Uniform", "GreedyRidge", "LinUCB", "ClippedUCB")  # need no bound on a moment
+
 INSTANCES = ("section6", "misaligned", "symmetric")
 HALF = recipe("SymmetricPareto", shape=1.6, scale=0.3)
 """A noise without a variance; its moment of order 1.5 is about that of Student's t noise."""
 
 
-def scaled(policy: Recipe, scale: float, v: str, eps: float = 1.0) -> Recipe:
-    """The policy with its widths multiplied, and v "printed" or "exact"."""
-    bound = {} if policy.name in UNBOUNDED else {"v": v, "eps": eps, "delta": 0.01}
-    return recipe(policy.name, **dict(policy.params), **bound, width_scale=scale)
+def worlds(law: Recipe | str) -> tuple[Recipe, ...]:
+    """The three instances with this noise."""
+    return tuple(recipe(instance, noise=law) for instance in INSTANCES)
 
 
-def circulated(policy: Recipe, v: str, eps: float) -> Recipe:
-    """The policy with the circulated constants."""
-    return recipe(policy.name, v=v, eps=eps, delta=0.01, constants="circulated")
+def informed(policy: Recipe, v: str, eps: float, **knobs: object) -> Recipe:
+    """The policy with these knobs, and what it needs to be told; v is "printed" or "exact"."""
+    told = {} if policy.name in UNBOUNDED else {"v": v, "eps": eps, "delta": 0.01}
+    return recipe(policy.name, **dict(policy.params), **told, **knobs)
 
 
 def _map(
@@ -80,14 +80,18 @@ def _map(
     printed 1 that passes; with Pareto noise's exact 7.5·10⁻⁵ it would truncate every payoff.
     """
     published = (*FLAT, *BASELINES) if (v, eps) != ("exact", 1.0) else ()
-    scales = {p: (CALIBRATED[p.text()], 1.0, *(() if long else (0.1, 0.01))) for p in ADJUSTABLE}
+    scales = (1.0,) if long else (1.0, 0.1, 0.01)
     return totals(
         name=name,
         what=f"the map of readings: {what}",
-        worlds=tuple(recipe(instance, noise=law) for instance in INSTANCES),
+        worlds=worlds(law),
         policies=(
-            *(scaled(p, s, v, eps) for p in ADJUSTABLE for s in dict.fromkeys(scales[p])),
-            *(circulated(p, v, eps) for p in published),
+            *(
+                informed(policy, v, eps, width_scale=scale)
+                for policy in ADJUSTABLE
+                for scale in dict.fromkeys((CALIBRATED[policy.text()], *scales))
+            ),
+            *(informed(policy, v, eps, constants="circulated") for policy in published),
             *(recipe(control) for control in ("Uniform", "GreedyRidge", "Blind")),
             recipe("GreedyRidge", plays=100),
         ),
@@ -101,7 +105,9 @@ CALIBRATION = totals(
     name="calibration",
     what="every policy on Section 6 with seven width scales, on seeds that serve nothing else",
     worlds=tuple(recipe("section6", noise=law) for law in ("student-t", "pareto")),
-    policies=tuple(scaled(policy, s, "printed") for policy in ADJUSTABLE for s in SCALES),
+    policies=tuple(
+        informed(policy, "printed", 1.0, width_scale=s) for policy in ADJUSTABLE for s in SCALES
+    ),
     horizons=(10**4,),
     seeds=5,
     first_seed=800,
@@ -127,9 +133,9 @@ def _practice(name: str, law: Recipe | str, v: str, eps: float) -> Experiment:
     return totals(
         name=name,
         what=f"what is gained over greedy ridge regression, {v} v, ε = {eps:g}: 40 seeds",
-        worlds=tuple(recipe(instance, noise=law) for instance in INSTANCES),
+        worlds=worlds(law),
         policies=(
-            *(scaled(recipe(policy), CALIBRATED[policy], v, eps) for policy in tuned),
+            *(informed(recipe(p), v, eps, width_scale=CALIBRATED[p]) for p in tuned),
             recipe("GreedyRidge"),
             recipe("GreedyRidge", ridge=100.0),
             recipe("GreedyRidge", plays=100),
@@ -176,8 +182,8 @@ class Cell:
         self, ours: Sequence[str], others: Sequence[str], confidence: float = CONFIDENCE
     ) -> str:
         """Whether each of ours surely costs less than each of the others."""
-        everyone = self.six | self.controls
-        return surely([paired(everyone[a], everyone[b], confidence) for a in ours for b in others])
+        runs = self.six | self.controls
+        return surely([paired(runs[a], runs[b], confidence) for a in ours for b in others])
 
     @property
     def frozen(self) -> bool:
@@ -192,8 +198,8 @@ class Cell:
     @property
     def best(self) -> str:
         """Who costs least of all, controls included."""
-        everyone = self.six | self.controls
-        return min(everyone, key=lambda name: everyone[name].per_play)
+        runs = self.six | self.controls
+        return min(runs, key=lambda name: runs[name].per_play)
 
     @property
     def outperform(self) -> str:
@@ -245,22 +251,25 @@ def chosen_scales(folder: str | Path) -> dict[str, float]:
     return {name: min(by, key=lambda s: (by[s], -s)) for name, by in costs.items()}
 
 
+def _found(folder: str | Path) -> Iterator[tuple[str, str, int, dict[str, Runs]]]:
+    """Instance, noise and horizon of each place of the map, and its runs by label."""
+    for one in MAPS:
+        for instance, found in regrets.by_world(regrets.runs(one.name, folder)).items():
+            yield instance, LAWS[one.name], found[0].horizon, {_label(same): same for same in found}
+
+
 def cells(folder: str | Path) -> list[Cell]:
     """All cells, in order."""
-    return [cell for one in MAPS for cell in _cells(one.name, folder)]
-
-
-def _cells(name: str, folder: str | Path) -> Iterator[Cell]:
-    for instance, found in regrets.by_world(regrets.runs(name, folder)).items():
-        here = {_label(one): one for one in found}
+    cells = []
+    for instance, law, horizon, here in _found(folder):
         controls = {control: here[control] for control in CONTROLS}
         for width in WIDTHS:
             for rule in ("–",) if width == "circulated" else EXPLORE_RULES:
                 names = _names(width, rule)
                 if all(label in here for label in names.values()):
                     six = {who: here[label] for who, label in names.items()}
-                    horizon = found[0].horizon
-                    yield Cell(instance, LAWS[name], horizon, width, rule, six, controls)
+                    cells.append(Cell(instance, law, horizon, width, rule, six, controls))
+    return cells
 
 
 @dataclass(frozen=True)
@@ -280,18 +289,13 @@ class Place:
 
 def places(folder: str | Path) -> list[Place]:
     """All places of the map. Staged algorithms are there with the first wide arm only."""
-    found = []
-    for one in MAPS:
-        for instance in INSTANCES:
-            runs = regrets.runs(one.name, folder, world=instance)
-            here = {_label(same): same for same in runs}
-            names = _names("calibrated", "first")
-            for name in ("FlatBMM", "FlatBTC", "LinUCB"):
-                names[name] = f"{name}(scale={CALIBRATED[name]:g})"
-            everyone = {name: here[label] for name, label in names.items()}
-            everyone |= {name: here[name] for name in CONTROLS if name != "LinUCB"}
-            found.append(Place(instance, LAWS[one.name], runs[0].horizon, everyone))
-    return found
+    tuned = {n: f"{n}(scale={CALIBRATED[n]:g})" for n in ("FlatBMM", "FlatBTC", "LinUCB")}
+    plain = {name: name for name in CONTROLS if name != "LinUCB"}
+    names = _names("calibrated", "first") | tuned | plain
+    return [
+        Place(instance, law, horizon, {name: here[label] for name, label in names.items()})
+        for instance, law, horizon, here in _found(folder)
+    ]
 
 
 def _label(one: Runs) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import heavybandit as hb
 from forging import seal_again
 from heavybandit.pipeline.store import StoreError
 from heavybandit.pipeline.tables import consolidated, differences
@@ -121,3 +122,31 @@ def test_the_committed_costs_name_no_host_no_path_and_no_time():
     text = text.replace(record["world"], "")
     assert "/" not in text
     assert not re.search(r"\d\d:\d\d|20\d\d-\d\d", text)
+
+
+def test_every_committed_goal_is_told_in_words():
+    rows = timings.goals(load(DATA))
+    assert len(rows) == sum(bool(one.goal) for one in load(DATA)) > 0
+    told = [row["comparison"] for row in rows]
+    assert len(set(told)) == len(told)
+    assert "SupBTC, T = 10,000: transcription over engine" in told
+
+
+def test_a_single_turn_has_no_spread():
+    assert timings.spread(MET) == "80.2 to 91.0"
+    assert timings.spread(dataclasses.replace(MET, turns=1)) == "one turn"
+
+
+def test_twins_are_those_at_the_printed_constants():
+    narrow = dataclasses.replace(MET, what="SupBTC, T = 1,000, widths × 0.1")
+    other = dataclasses.replace(MET, policy="TOFU")
+    assert timings.twins([MET, narrow, other, PLAIN], "SupBTC") == [MET]
+
+
+def test_suspects_are_counted_after_every_block():
+    world = hb.section6("student-t")
+    player = hb.SupBTC(1_500, 20, 10, v=4.0, width_scale=0.003)
+    counts = timings.count_suspects(player, world, seed=8, block=500)
+    assert len(counts) == 3
+    assert counts[-1] == player.diagnostics["suspects"]
+    assert 0 < counts.max() <= player.diagnostics["most_suspects"]

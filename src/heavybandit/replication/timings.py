@@ -11,14 +11,24 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..checks import one_of
 from ..pipeline.store import StoreError
 from ..pipeline.tables import csv_text, read_csv, sha256, sidecar_text, write_if_new
+from ..simulate import simulate
+from . import plotting
+from .showing import number
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..policy import Floats
 
 TABLE, SIDECAR = "bench.csv", "bench.json"
 RENEW = "renew both files with: python tests/benchmark.py --full --record data"
@@ -140,3 +150,166 @@ def _timing(row: list[str]) -> Timing:
             f"cannot be {timing.verdict!r}"
         )
     return timing
+
+
+# What notebook 08 shows of them.
+
+WIDE = 7.9
+"""Inches at which a figure is shown as large as it is drawn."""
+SPAN = 4_000
+"""Plays of which a figure shows the most suspects."""
+
+
+def of(timings: Iterable[Timing], *sections: str) -> list[Timing]:
+    """The comparisons that belong to these questions."""
+    return [timing for timing in timings if timing.section in sections]
+
+
+def twins(timings: Iterable[Timing], policy: str) -> list[Timing]:
+    """The transcription over the engine at the printed constants, by horizon."""
+    return [c for c in of(timings, "paper") if c.policy == policy and "×" not in c.what]
+
+
+def spread(timing: Timing) -> str:
+    """The smallest and the largest of the turns' ratios or differences; a single one has none."""
+    if timing.turns == 1:
+        return "one turn"
+    return f"{number(timing.low)} to {number(timing.high)}"
+
+
+SECTIONS = {
+    "uniform": "{policy} over uniform play, {what}",
+    "horizon": "{policy}, one round at 10⁶ plays over one at 10⁵",
+    "numpy": "LinUCB: {what}, over the engine",
+    "peers": "LinUCB: {what}, over the engine",
+    "paper": "{what}: transcription over engine",
+    "paper grows": "{what}: growth of that ratio",
+    "floor world": "{what}: whole simulation over drawing the world",
+    "floor noise": "{what}: whole simulation over drawing the noise",
+    "flat": "{what}: last tenth of the run over its first three tenths",
+    "memory": "{what}: peak memory minus that at 10⁴ plays, MB",
+    "sweeps": "time added to each run by a sweep, {what}, ms",
+    "workers": "{what}: one worker over two",
+}
+"""What a question asks, in the words of the table of goals."""
+
+
+def goals(timings: Iterable[Timing]) -> list[dict[str, Any]]:
+    """The comparisons that have a goal, as rows of a table."""
+    return [
+        {
+            "comparison": SECTIONS[c.section].format(what=c.what, policy=c.policy),
+            "median": c.median,
+            "smallest and largest": spread(c),
+            "goal": c.goal,
+            "result": c.verdict,
+        }
+        for c in timings
+        if c.goal
+    ]
+
+
+def draw_twins(timings: Iterable[Timing]) -> Figure:
+    """Time per round against the horizon: transcription, engine, and drawing the world."""
+    known = list(timings)
+    figure, axes = plotting.panels(2, size=(WIDE, 4.3), sharey=True)
+    for one, name in zip(axes, ("SupBTC", "TOFU"), strict=True):
+        pairs = twins(known, name)
+        long = [c for c in of(known, "growth T") if c.policy == name]
+        last, look = pairs[-1], plotting.look(name)
+        engine = [(c.T, c.other_median) for c in pairs]
+        engine += [(c.T, c.one_median) for c in long if c.T and last.T and c.T > last.T]
+        style: dict[str, Any] = {"color": look.colour, "marker": look.marker, "markersize": 5}
+        one.plot(*zip(*[(c.T, c.one_median) for c in pairs], strict=True), "--", **style)
+        one.plot(*zip(*engine, strict=True), "-", **style)
+        one.plot(*zip(*[(c.T, c.other_median) for c in long], strict=True), ":", color="#000000")
+        ends = {"arrowstyle": "<->", "color": "#555555", "shrinkA": 5, "shrinkB": 5}
+        between = (last.T, last.one_median), (last.T, last.other_median)
+        one.annotate("", *between, arrowprops=ends)
+        middle = math.sqrt(last.one_median * last.other_median)
+        plotting.line_label(one, float(last.T or 0), middle, f"factor {number(last.median)}")
+        words = f"{name}, transcription\n(paper.py)"
+        plotting.line_label(one, float(last.T or 0), last.one_median, words, look.colour)
+        below = {"textcoords": "offset points", "ha": "right", "fontsize": 8}
+        end = engine[-1]
+        one.annotate(
+            f"{name}, engine", end, xytext=(0, 9), color=plotting.ink(look.colour), **below
+        )
+        floor = (long[-1].T, long[-1].other_median)
+        one.annotate("drawing the world only", floor, xytext=(0, -13), **below)
+        one.set(xscale="log", yscale="log", xlabel="horizon T, plays", xlim=(700, 1.4e7))
+        one.set_ylim(0.4, 2e4)
+    axes[0].set_ylabel("time per round, µs")
+    figure.suptitle(
+        "Only the transcription's rounds become slower in proportion to the horizon", fontsize=10
+    )
+    return figure
+
+
+def count_suspects(player: Any, world: Any, seed: int, block: int) -> Floats:
+    """Let a policy of the engine play; how many payoffs it kept after every block of plays."""
+    seen: list[int] = []
+    simulate(
+        player,
+        world,
+        seed,
+        block=block,
+        progress=lambda _: seen.append(int(player.diagnostics["suspects"])),
+    )
+    return np.array(seen, dtype=np.float64)
+
+
+def draw_suspects(kept: Mapping[str, Mapping[str, Floats]], block: int) -> Figure:
+    """The most suspects in every SPAN plays, one panel per group.
+
+    kept    by the panel's heading, then by policy: how many there were after every block of plays
+    """
+    figure, axes = plotting.panels(len(kept), size=(WIDE, 3.4), sharey=True)
+    for one, (heading, lines) in zip(axes, kept.items(), strict=True):
+        for name, counts in lines.items():
+            look = plotting.look(name)
+            most = np.maximum.reduceat(counts, np.arange(0, len(counts), SPAN // block))
+            ends = SPAN * np.arange(1, len(most) + 1) / 1000
+            one.plot(ends, most, look.line, color=look.colour, linewidth=1.4)
+            peak = int(np.argmax(most))
+            plotting.line_label(one, ends[peak], most[peak] + 1, name, look.colour)
+        one.set(xlabel="plays, thousands", ylim=(0, 44), xlim=(0, None))
+        one.set_title(heading, fontsize=9)
+    axes[0].set_ylabel("payoffs kept one by one")
+    largest = max(int(np.max(c)) for lines in kept.values() for c in lines.values())
+    figure.suptitle(f"Of 200,000 payoffs no run kept more than {largest} one by one", fontsize=10)
+    return figure
+
+
+GROWTH = (
+    ("T", "horizon T, plays", "T: from 10⁴ to 10⁷ plays none grows fivefold"),
+    ("d", "dimensions d", "d: TOFU grows like d³, the others far less"),
+    ("K", "arms K", "K: all grow less than in proportion"),
+    ("eps", "ε", "ε: only TOFU's time depends on it"),
+)
+
+
+def draw_growth(timings: Iterable[Timing]) -> Figure:
+    """Time per play against T, d, K and ε."""
+    known = list(timings)
+    figure, axes = plotting.panels(2, down=2, size=(WIDE, 6.6))
+    names = ("SupBMM", "SupBTC", "TOFU", "CRT", "LinUCB")
+    for one, (by, words, finding) in zip(axes, GROWTH, strict=True):
+        for name in names:
+            mine = [c for c in of(known, f"growth {by}") if c.policy == name]
+            points = sorted((getattr(c, by), c.one_median / (c.plays or 1)) for c in mine)
+            look = plotting.look(name)
+            if points:
+                style: dict[str, Any] = {"color": look.colour, "marker": look.marker}
+                one.plot(*zip(*points, strict=True), look.line, **style, markersize=5)
+        one.set(yscale="log", xlabel=words, ylabel="time per play, µs")
+        one.set_title(finding, fontsize=9)
+        one.set_xscale("linear" if by == "eps" else "log")
+        if by != "T":
+            ticks = sorted({getattr(c, by) for c in of(known, f"growth {by}")})
+            one.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+            one.set_xticks([], minor=True)
+    drawn = dict(zip(names, axes[0].lines, strict=True))
+    below: dict[str, Any] = {"loc": "outside lower center", "ncols": 5, "frameon": False}
+    figure.legend(drawn.values(), drawn, fontsize=9, **below)
+    return figure

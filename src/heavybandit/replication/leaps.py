@@ -371,14 +371,82 @@ def horizons_figure(rows: pd.DataFrame, by: str, title: str) -> Figure:
             axes.plot(T, bound, color="#000000", linewidth=1, linestyle=("-", "--")[which])
             ends.append((float(bound[-1]), theorem, "#000000"))
     axes.plot(T, np.sqrt(T) / 2, ":", color="#666666", linewidth=1.2)
-    axes.annotate("uniform play, gap ½", (T[3], 0.55 * np.sqrt(T[3])), fontsize=8, ha="right")
+    axes.annotate("uniform play, gap ½", (T[8], 0.8 * np.sqrt(T[8])), fontsize=8, ha="right")
     if by == "policy":
-        lower = float(theory.theorem3(1.0, 5, 1.0))
-        axes.plot(T, np.full(len(T), lower), color="#000000", linewidth=1.5)
-        ends.append((lower, "lower bound", "#000000"))
+        lower = theory.theorem3(T, 5, 1.0) / np.sqrt(T)
+        axes.plot(T, lower, color="#000000", linewidth=1.5)
+        ends.append((float(lower[-1]), "lower bound", "#000000"))
     axes.set(xscale="log", yscale="log", xlabel="plays T", ylabel="regret over √T", title=title)
     ends.sort()
     spread = plotting.apart([9 + math.log10(height) for height, _, _ in ends], 0.3)
     for place, (_, words, colour) in zip(spread, ends, strict=True):
         plotting.line_label(axes, T[-1], 10 ** (place - 9), words, colour)
     return figure
+
+
+def horizons_table(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """How the worst regret grows with T, one row per noise."""
+    table = []
+    for law, same in rows.groupby("noise", sort=False):
+        middle, low, high = slope(same)
+        table.append(
+            {
+                "noise": WORDS[law],
+                "slope of ln regret in ln T": f"{middle:.3f} ({low:.3f} to {high:.3f})",
+                "regret over √T, least": same["over_root"].min(),
+                "regret over √T, largest": same["over_root"].max(),
+                "regret over bound, largest": same["ratio"].max(),
+                "uniform play violates the bound from T =": informative_from(same),
+            }
+        )
+    return table
+
+
+def steps_table(rows: pd.DataFrame, horizons: Sequence[int]) -> list[dict[str, Any]]:
+    """The factor that each step of the proof loses, one row per noise and horizon."""
+    return [
+        {
+            "noise": WORDS[row.noise],
+            "T": row.horizon,
+            "Lemma 5": row.step_5,
+            "Lemma 6": row.step_6,
+            "last step": row.step_end,
+            "bound over regret": row.steps,
+        }
+        for row in slack(rows[rows["horizon"].isin(horizons)]).itertuples()
+    ]
+
+
+def shapes_table(rows: pd.DataFrame) -> tuple[list[dict[str, Any]], str]:
+    """How the worst regret changes with d and K, and its slopes in words."""
+    table = [
+        {
+            "d": row.dim,
+            "K": row.n_arms,
+            "regret over √T": row.over_root,
+            "bound over largest regret": 1 / row.ratio,
+        }
+        for row in rows.itertuples()
+    ]
+    along = {
+        "d (K = 2d)": slope(rows[rows["n_arms"] == 2 * rows["dim"]], "dim"),
+        "K (d = 2)": slope(rows[rows["dim"] == 2], "n_arms"),
+    }
+    words = [
+        f"in {what} {m:.2f} ({low:.2f} to {high:.2f})" for what, (m, low, high) in along.items()
+    ]
+    return table, " and ".join(words)
+
+
+def nearness_table(rows: pd.DataFrame, dim: int) -> list[dict[str, Any]]:
+    """How far the worst regret is above Theorem 3's lower bound, one row per policy and horizon."""
+    return [
+        {
+            "policy": row.policy,
+            "T": row.horizon,
+            "worst regret": row.mean,
+            "lower bound": theory.theorem3(float(row.horizon), dim, 1.0),
+            "regret over lower bound": row.mean / theory.theorem3(float(row.horizon), dim, 1.0),
+        }
+        for row in rows.itertuples()
+    ]

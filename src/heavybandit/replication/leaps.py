@@ -363,15 +363,20 @@ def horizons_figure(rows: pd.DataFrame, by: str, title: str) -> Figure:
     ends: list[tuple[float, str, str]] = []
     for which, (name, same) in enumerate(rows.groupby(by, sort=False)):
         kind = plotting.style(which)
-        axes.errorbar(T, same["over_root"], same["off"], capsize=2, **kind)
-        ends.append((float(same["over_root"].iloc[-1]), WORDS.get(name, name), kind["color"]))
+        if by == "policy":
+            colour, marker, line = plotting.look(name)
+            kind |= {"color": colour, "marker": marker, "linestyle": line}
+        middle, off = same["over_root"], same["off"]
+        down = np.minimum(off, 0.9 * middle)  # a logarithmic axis has no 0
+        axes.errorbar(T, middle, [down, off], capsize=2, **kind)
+        ends.append((float(middle.iloc[-1]), WORDS.get(name, name), kind["color"]))
         theorem = f"Theorem {1 + (same['policy'].iloc[0] == 'SupBTC')}"
         if by == "policy" or which == 0:
             bound = same["bound"].to_numpy() / np.sqrt(T)
             axes.plot(T, bound, color="#000000", linewidth=1, linestyle=("-", "--")[which])
             ends.append((float(bound[-1]), theorem, "#000000"))
     axes.plot(T, np.sqrt(T) / 2, ":", color="#666666", linewidth=1.2)
-    axes.annotate("uniform play, gap ½", (T[8], 0.8 * np.sqrt(T[8])), fontsize=8, ha="right")
+    axes.annotate("uniform play, gap ½", (T[-2], np.sqrt(T[-2])), fontsize=8, ha="right")
     if by == "policy":
         lower = theory.theorem3(T, 5, 1.0) / np.sqrt(T)
         axes.plot(T, lower, color="#000000", linewidth=1.5)

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+import heavybandit as hb
 from heavybandit import paper, theory
 from heavybandit.noise import StudentT
 from heavybandit.replication import plotting
 from heavybandit.replication import the_algorithms as chapter
+from small_worlds import SameArms
 
 X = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
 MEANS = X @ np.array([0.6, 0.2])
@@ -95,6 +97,20 @@ def test_the_length_of_a_stage_by_hand():
     assert chapter.rounds_to_pass(X[:2], 7.0, 1) == 390
     assert chapter.rounds_to_pass(X, 7.0, 1) == 390  # the third is a combination of the others
     assert chapter.rounds_to_pass(X[:1], 0.5, 1) == 0
+
+
+@pytest.mark.parametrize(("horizon", "later"), [(57_374, 0), (57_375, 1)])
+def test_the_printed_widths_pass_stage_3_from_the_computed_horizon_on(horizon, later):
+    """In the last of 57,375 rounds arm 2 has fallen; a play less, and it has not."""
+    policy = hb.SupBTC(horizon, 3, 2, v=0.39)
+    world = SameArms(X, [0.6, 0.2], StudentT(3, 0.1))
+    run = hb.simulate(policy, world, seed=0, checkpoints=1)
+    factor = theory.alpha_btc(1, horizon, 3, 0.39, 0.01, 1.0) + 1
+    stages = [chapter.rounds_to_pass(X, factor, s) for s in (1, 2, 3)]
+    assert sum(stages) == 57_374
+    assert list(run.diagnostics["explored"][:5]) == [*stages, later, 0]
+    entering = run.diagnostics["arms_entering"][3]
+    assert entering == 2 if later else np.isnan(entering)
 
 
 def test_no_unit_context_is_ever_as_narrow_as_step_8_asks_with_the_printed_factor():

@@ -124,3 +124,16 @@ def test_the_committed_table_is_what_data_gives(tmp_path):
     for row in rows:
         assert int(row["first"]) <= int(row["rank"]) <= int(row["last"])
         assert math.isfinite(float(row["over_ridge"]))
+
+
+def test_everyone_is_in_one_group_and_has_a_name_of_its_own():
+    shown = [entry for group in board.GROUPS.values() for entry in group]
+    assert sorted(map(board.title, shown)) == sorted(map(board.title, board.BOARD))
+    assert len(set(map(board.title, shown))) == len(shown) == len(board.BOARD)
+
+
+def test_ranges_run_over_the_noises_of_an_instance():
+    worlds = [place(crt=[10, 12], tofu=[1, 1]), place(crt=[30, 32], tofu=[1, 1])]
+    table = board.ranges(worlds, {"CRT": A, "TOFU": B})
+    assert table.loc["CRT", "aligned"] == "11.0 to 31.0"
+    assert table.loc["TOFU", "aligned"] == "1.0"

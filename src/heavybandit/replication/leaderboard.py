@@ -17,6 +17,7 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,11 +25,16 @@ from ..pipeline.recipes import Recipe, recipe
 from ..pipeline.spec import Experiment
 from ..pipeline.tables import csv_text, write_if_new
 from ..policy import Floats
-from . import regrets
+from . import plotting, regrets
 from .ingredients import totals
 from .regrets import by_world
+from .showing import fixed, power
 from .statistics import mean_limit
 from .what_is_left_open import BASELINE_NAMES, HALF, SCALES, SKEWED, UNBOUNDED, informed, worlds
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 # Every knob of every policy: its name, and the values tried.
 # At the smallest widths a policy is as good as greedy.
@@ -177,22 +183,24 @@ PLACES = {"section6": "aligned", "lower_bound": "Theorem 3's"}
 """What tables call an instance, if not by its name."""
 
 
+def tuning_costs(folder: str | Path) -> dict[str, Floats]:
+    """By policy, for each value of its grid: the geometric mean over the worlds of its cost."""
+    logs: dict[str, list[Floats]] = {name: [] for name in GRIDS}
+    for experiment in TUNING:
+        for here in by_world(regrets.runs(experiment.name, folder)).values():
+            shares = iter(np.log([100 * one.per_play / here[-1].per_play for one in here[:-1]]))
+            for name in GRIDS:
+                logs[name].append(np.array([next(shares) for _ in grid(name)]))
+    return {name: np.exp(np.mean(tried, axis=0)) for name, tried in logs.items()}
+
+
 def tuned_values(folder: str | Path) -> dict[str, dict[str, float]]:
     """Of the values tried in the tuning experiments those that cost least, by policy.
 
     In the geometric mean no world counts for more because it is hard; of equal ones the first of
     the grid.
     """
-    costs: dict[str, Floats] = {}
-    for experiment in TUNING:
-        for here in by_world(regrets.runs(experiment.name, folder)).values():
-            shares = np.log([one.per_play / here[-1].per_play for one in here[:-1]])
-            start = 0
-            for name in GRIDS:
-                size = len(grid(name))
-                costs[name] = costs.get(name, np.zeros(size)) + shares[start : start + size]
-                start += size
-    return {name: grid(name)[int(np.argmin(total))] for name, total in costs.items()}
+    return {n: grid(n)[int(np.argmin(costs))] for n, costs in tuning_costs(folder).items()}
 
 
 @dataclass(frozen=True)
@@ -288,3 +296,148 @@ def write_table(found: list[Standings], folder: str | Path) -> Path:
         for entry in order([world])
     ]
     return write_if_new(Path(folder) / "leaderboard.csv", csv_text(COLUMNS, rows))
+
+
+# What notebook 09 shows of it.
+
+GROUPS: dict[str, tuple[Entry, ...]] = {
+    "later; two to four settings tuned": tuple(Entry(name, "tuned") for name in LATER),
+    "the same, without clipping": tuple(Entry(name, "tuned", clips=False) for name in LATER),
+    "one setting tuned": tuple(Entry(name, "tuned") for name in GRIDS if name not in LATER),
+    "nothing tuned": (PLAIN, UNIFORM),
+}
+"""Who had how many settings tuned; within a group no order is meant."""
+
+
+def title(entry: Entry) -> str:
+    """What a row of the board is called; the two ridge regressions differ in their weight."""
+    if entry.name != "GreedyRidge":
+        return entry.label
+    return f"{entry.name}, ridge {knobs(entry).get('ridge', 1.0):g}"
+
+
+def ranges(found: list[Standings], names: dict[str, Entry]) -> DataFrame:
+    """Costs as a table, one row per entry: of each instance the smallest and largest of its noises.
+
+    names   what each row is called
+    """
+    import pandas as pd
+
+    instances = list(dict.fromkeys(world.instance for world in found))
+    cells = {
+        name: [
+            _range([w.cost(entry) for w in found if w.instance == instance])
+            for instance in instances
+        ]
+        for name, entry in names.items()
+    }
+    return pd.DataFrame.from_dict(cells, orient="index", columns=instances)
+
+
+def _range(costs: list[float]) -> str:
+    ends = f"{min(costs):.1f}", f"{max(costs):.1f}"
+    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
+
+
+def tuned_rows() -> list[dict[str, object]]:
+    """For each policy how many settings were tried, what was chosen, and what lies at an edge."""
+    rows: list[dict[str, object]] = []
+    for name, values in TUNED.items():
+        edges = [k for k, x in values.items() if x in (min(GRIDS[name][k]), max(GRIDS[name][k]))]
+        chosen = ", ".join(
+            f"{k} = {power(x) if 0 < x < 1e-3 else f'{x:g}'}" for k, x in values.items()
+        )
+        count = len(grid(name))
+        rows.append(
+            {
+                "policy": name,
+                "combinations tried": count,
+                "chosen": chosen,
+                "at the edge of its grid": ", ".join(edges) or "none",
+            }
+        )
+    return rows
+
+
+def clipping_rows(found: list[Standings]) -> list[dict[str, str]]:
+    """By world: what clipping changes for each later algorithm, and how often it clips."""
+    rows = []
+    for world in found:
+        row = {"world": f"{world.instance}, {world.law.words}"}
+        for name in LATER:
+            entry = Entry(name, "tuned")
+            gap, off = world.gap(entry, control(entry))
+            share = world.clipped[entry]
+            row[name] = f"{fixed(gap, 1)} ± {off:.1f} ({share:.1f} %)"
+        rows.append(row)
+    return rows
+
+
+def draw_costs(found: list[Standings]) -> Figure:
+    """Everyone's mean cost with its limits on a logarithmic axis, one panel per instance."""
+    instances = list(dict.fromkeys(world.instance for world in found))
+    figure, axes = plotting.panels(len(instances), size=(7.9, 7.6), sharey=True)
+    lines: list[str | Entry] = []
+    for words, group in GROUPS.items():
+        lines += [words, *group]
+    names = [title(line) if isinstance(line, Entry) else line for line in lines]
+    for one, instance in zip(axes, instances, strict=True):
+        here = [world for world in found if world.instance == instance]
+        for world in here:
+            which = (*LAWS, RARE).index(world.law)
+            costs = [world.costs[line] if isinstance(line, Entry) else _NOTHING for line in lines]
+            means = [float(values.mean()) for values in costs]
+            offs = [mean_limit(values) for values in costs]
+            spans = [(max(m - off, 0.5), m + off) for m, off in zip(means, offs, strict=True)]
+            lower = 0.24 * (which - 1) if len(here) > 1 else 0.0
+            label = world.law.words
+            plotting.rows(one, names, means, spans=spans, which=which, label=label, lower=lower)
+        one.axvline(100, color="#000000", linewidth=0.8)
+        one.set(xscale="log", xlim=(0.9, 300))
+        one.set_xticks([1, 10, 100], ["1", "10", "100"])
+        one.set_title(instance, fontsize=9)
+    for label, line in zip(axes[0].get_yticklabels(), lines, strict=True):
+        label.set(fontsize=8, fontweight="normal" if isinstance(line, Entry) else "bold")
+    drawn = {m.get_label(): m for one in axes for m in one.lines if m.get_label() in _WORDS}
+    below: dict[str, Any] = {"loc": "outside lower center", "ncols": 4, "frameon": False}
+    figure.legend(drawn.values(), drawn, fontsize=9, **below)
+    axes[0].tick_params(axis="y", length=0)
+    axes[1].set_xlabel("mean cost, % of uniform play's, logarithmic")
+    figure.suptitle(
+        "Which of these tuned policies costs least depends on the instance", fontsize=10
+    )
+    return figure
+
+
+_NOTHING = np.full(2, np.nan)  # a heading has no cost
+_WORDS = {law.words for law in (*LAWS, RARE)}
+
+
+def draw_clipping(found: list[Standings]) -> Figure:
+    """Cost with clipping minus cost without, by world, for each later algorithm."""
+    figure, axes = plotting.panels(size=(7.9, 5.8))
+    for which, name in enumerate(LATER):
+        entry, look = Entry(name, "tuned"), plotting.look(name)
+        gap, off = np.transpose([world.gap(entry, control(entry)) for world in found])
+        at = np.arange(len(found)) + 0.22 * (which - 1)
+        axes.hlines(at, gap - off, gap + off, color=look.colour, linewidth=2.5, alpha=0.5)
+        axes.plot(gap, at, look.marker, color=look.colour, markersize=5, label=name)
+    axes.set_yticks(range(len(found)), [f"{w.instance}, {w.law.words}" for w in found])
+    axes.axvline(0, color="#000000", linewidth=1)
+    axes.set(xlabel="cost with clipping minus cost without, points (% of uniform play's)")
+    axes.set_ylim(len(found) - 0.4, -0.6)
+    axes.legend(fontsize=9, frameon=False, loc="lower left")
+    axes.set_title("Clipping lowers the cost in nine of ten worlds", fontsize=10)
+    return figure
+
+
+def exploring(entry: Entry, folder: str | Path) -> dict[str, float]:
+    """By world of the board: in which share of its rounds, in percent, a staged policy explored."""
+    shares = {}
+    for law in LAWS:
+        for name, here in by_world(regrets.runs(f"board_{law.name}", folder)).items():
+            one = dict(zip(BOARD, here, strict=True))[entry]
+            explored = float(one.explored.sum(axis=1).mean())
+            rounds = explored + float(one.exploited.mean())
+            shares[f"{PLACES.get(name, name)}, {law.words}"] = 100 * explored / rounds
+    return shares

@@ -194,11 +194,6 @@ def test_a_mosaic_has_a_square_for_each_colour_and_none_for_a_hole(axes):
     assert [t.get_fontweight() for t in axes.texts] == ["normal", "normal", "bold"]
     said = [(t.get_text(), t.xy, t.get_color()) for t in axes.texts]
     assert said == [("a", (0, 0), "#FFFFFF"), ("b", (0, 1), "#000000"), ("c", (1, 1), "#FFFFFF")]
-    plotting.headings(axes, {0.5: "both"}, [("first", 0, 1), ("second", 1, 2)])
-    plotting.key(axes, {"black": "#000000"})
-    assert [t.get_text() for t in axes.texts[3:]] == ["both", "first", "second"]
-    assert axes.texts[5].xy[1] == 1
-    assert [t.get_text() for t in axes.get_legend().get_texts()] == ["black"]
 
 
 def test_stacked_bars_end_where_the_next_part_begins_and_name_parts_with_room(axes):

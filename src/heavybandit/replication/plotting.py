@@ -238,27 +238,6 @@ def mosaic(
     axes.tick_params(length=0)
 
 
-def headings(axes: Axes, above: dict[float, str], beside: Sequence[tuple[str, int, int]]) -> None:
-    """What groups of columns have in common, over them; and groups of rows, on their right."""
-    for x, words in above.items():
-        _above(axes, x, words, 62, fontsize=9, fontweight="bold")
-    right = axes.get_xlim()[1]
-    for words, first, end in beside:
-        middle = (right, (first + end - 1) / 2)
-        _beside(axes, middle, words, 8, rotation=270, fontsize=9, fontweight="bold")
-        if first:
-            axes.axhline(first - 0.5, color="#000000", linewidth=0.8)
-
-
-def key(axes: Axes, colours: dict[str, str]) -> None:
-    """What colours stand for, under the axes."""
-    from matplotlib.patches import Patch
-
-    patches = [Patch(color=colour, label=words) for words, colour in colours.items()]
-    below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.4, -0.01)}
-    axes.legend(handles=patches, ncols=len(patches), fontsize=9, frameon=False, **below)
-
-
 def contrast(colour: str) -> float:
     """How well words of this colour stand out on white, from 1 to 21, as the WCAG counts it."""
     parts = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])

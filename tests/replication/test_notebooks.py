@@ -186,3 +186,39 @@ def test_a_verdict_follows_the_results_and_not_the_text(tmp_path: Path) -> None:
 
 def verdicts(folder: Path) -> dict[str, str]:
     return {claim.id: claim.verdict for claim in claims.read(folder)}
+
+
+def words_of(path: Path) -> str:
+    return "\n".join(source(cell) for cell in cells(path, "markdown"))
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda p: p.name)
+def test_a_chapter_prints_no_table(path: Path) -> None:
+    """Tables are rendered: what is printed is at most two lines, without padding."""
+    for cell in cells(path, "code"):
+        for output in cell["outputs"]:
+            printed = "".join(output.get("text", "")).rstrip()
+            assert printed.count("\n") < 2
+            assert not re.search(r"\S {2,}\S", printed)
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda p: p.name)
+def test_numbers_are_shown_as_one_reads_them(path: Path) -> None:
+    for text in (
+        words_of(path),
+        *(
+            "".join(output["data"].get(kind, ""))
+            for cell in cells(path, "code")
+            for output in cell["outputs"]
+            if "data" in output
+            for kind in ("text/html", "text/markdown")
+            if not "".join(output["data"].get(kind, "")).startswith("```")
+        ),
+    ):
+        assert not re.search(r"\d[eE][+-]\d|[-−]0\.0+(?!\d)", text)
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda p: p.name)
+def test_another_chapter_is_always_a_link(path: Path) -> None:
+    text = re.sub(r"\[[^]]*\]\([^)]*\)", "", words_of(path))  # what is left are no links
+    assert re.findall(r"[Nn]otebooks? 0\d|[Cc]hapters? 0\d", text) == []

@@ -53,11 +53,10 @@ dims = st.integers(1, 100)
         (theory.lemma7_with_gamma(32.0, 4, 1, 0.5), 16 * (3 / 4 - math.sqrt(math.log(2)))),
         (theory.lemma7_with_gamma(224.0, 4, THIRD, 1 / 8), 112 * (3 / 4 - math.sqrt(math.log(2)))),
         (theory.lemma7_with_gamma(1.0, 2, 1, 0.5), (1 / 2 - math.sqrt(math.log(2)) / 4) / 2),
-        (theory.theorem3_repaired(5, 4, 1), 10),  # 4·1 is less than 2d
-        (theory.theorem3_repaired(9, 4, 1), 18),  # 8·2 still is
-        (theory.theorem3_repaired(17, 4, 1), 64),  # 16·4
-        (theory.theorem3_repaired(9, 4, THIRD), 32),  # 8·2²
-        (theory.theorem3_repaired(17, 4, 0.5), 128),  # 16·4^{3/2}
+        (theory.theorem3_repaired(5, 4, 1), 10),  # 0.38²·4 is less than 2d
+        (theory.theorem3_repaired(401, 4, 1), 0.1444 * 400 * 100),
+        (theory.theorem3_repaired(401, 4, 0.5), 0.054872 * 400 * 1000),
+        (theory.theorem3_repaired(1601, 4, THIRD), 0.38**4 * 1600 * 400**2),
         (theory.lemma8(3, 10, 8, 0.5, 1), 3 + 10 * math.sqrt(math.log(2))),
         # 2m/δ = e⁸, and 2 ln m + ln det A = 16
         (theory.mom_beta(9, 50, 16, 16 - 2 * math.log(50), 3, 100 * math.exp(-8), 1), 85),
@@ -220,7 +219,7 @@ def test_the_repaired_horizon_is_long_enough_for_any_size(K, more, eps, factor):
 def test_far_below_the_repaired_horizon_the_capped_construction_proves_nothing_of_the_kind():
     # where d/K is large, ‖θ*‖ ≤ 1 costs more than Theorem 3 can bear
     for d in (4001, 8001):
-        T = math.ceil(theory.theorem3_repaired(d, 4, 1) / 500)
+        T = math.ceil(theory.theorem3_repaired(d, 4, 1) / 100)
         assert proved(T, d, 4, 1) < 1
 
 
@@ -389,4 +388,4 @@ def test_what_is_no_number_is_refused_as_such(value):
 
 
 def test_the_repaired_horizon_is_infinite_rather_than_an_overflow():
-    assert theory.theorem3_repaired(100, 4, 0.001) == math.inf
+    assert theory.theorem3_repaired(10**4, 4, 0.001) == math.inf

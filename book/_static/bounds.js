@@ -113,13 +113,14 @@
   }
 
   /* theory.theorem3_repaired (notebook 05, no statement of the paper):
-     max(2d, (d−1)((d−1)/K)^{(1+ε)/(2ε)}), for d ≥ K+1 and K ≥ 4 */
+     max(2d, 0.38^{(1+ε)/ε} (d−1)((d−1)/K)^{(1+ε)/(2ε)}), for d ≥ K+1 and K ≥ 4 */
   function theorem3Repaired(d, K, eps) {
     requireEps(eps);
     requireAtLeast("n_arms", K, 4);
     requireAtLeast("dim", d, K + 1);
     // In logarithms, because the power overflows as ε falls to 0.
-    const logNeeded = Math.log(d - 1) + ((1 + eps) / (2 * eps)) * Math.log((d - 1) / K);
+    const root = Math.log(0.38) + Math.log((d - 1) / K) / 2;
+    const logNeeded = Math.log(d - 1) + ((1 + eps) / eps) * root;
     return Math.max(2 * d, logNeeded < 700 ? Math.exp(logNeeded) : Infinity);
   }
 
@@ -235,7 +236,8 @@
       proved,
       whyNotPrinted: unmet(applies, "Theorem 3", s, s.K, "K", printed, "(2d)^((1+ε)/(2ε))"),
       whyNotRepaired: unmet(
-        proved, "Theorem 3′", s, s.K + 1, "K + 1", repaired, "max{2d, (d−1)((d−1)/K)^((1+ε)/(2ε))}",
+        proved, "Theorem 3′", s, s.K + 1, "K + 1", repaired,
+        "max{2d, 0.38^((1+ε)/ε)(d−1)((d−1)/K)^((1+ε)/(2ε))}",
       ),
     };
   }

@@ -145,11 +145,13 @@ def theorem3_applies(horizon: float, dim: int, n_arms: int, eps: float) -> bool:
 def theorem3_repaired(dim: int, n_arms: int, eps: float) -> float:
     """From this T on Theorem 3's bound is proved, if γ is chosen anew (no statement of the paper).
 
-    max(2d, (d−1)((d−1)/K)^{(1+ε)/(2ε)}), for d ≥ K+1 and K ≥ 4; notebook 05 has the proof.
+    max(2d, 0.38^{(1+ε)/ε} (d−1)((d−1)/K)^{(1+ε)/(2ε)}), for d ≥ K+1 and K ≥ 4; notebook 05 has the
+    proof, as Theorem 3′.
     """
     checks.at_least("dim", dim, n_arms + 1)
     # In logarithms, because the power overflows as ε falls to 0.
-    log_needed = math.log(dim - 1) + (1 + eps) / (2 * eps) * math.log((dim - 1) / n_arms)
+    root = math.log(0.38) + math.log((dim - 1) / n_arms) / 2
+    log_needed = math.log(dim - 1) + (1 + eps) / eps * root
     return max(2.0 * dim, math.exp(log_needed) if log_needed < 700 else math.inf)
 
 
@@ -426,16 +428,3 @@ def horizon_of_use(
         while low < (middle := low * math.sqrt(high / low)) < high:
             low, high = (middle, high) if useless(middle) else (low, middle)
     return high
-
-
-@checked(n_arms=4)
-def theorem3_prime(dim: int, n_arms: int, eps: float) -> float:
-    """From this T on Theorem 3′ of notebook 05 has its bound, for d ≥ K+1 (no statement).
-
-    max(2d, 0.38^{(1+ε)/ε} (d−1)((d−1)/K)^{(1+ε)/(2ε)})
-    """
-    checks.at_least("dim", dim, n_arms + 1)
-    # In logarithms, because the power overflows as ε falls to 0.
-    root = math.log(0.38) + math.log((dim - 1) / n_arms) / 2
-    log_needed = math.log(dim - 1) + (1 + eps) / eps * root
-    return max(2.0 * dim, math.exp(log_needed) if log_needed < 700 else math.inf)

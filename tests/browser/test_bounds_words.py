@@ -222,28 +222,28 @@ LOWER: list[tuple[Setting, str, str, str]] = [  # a setting, both sentences, how
         "Theorem 3 holds, though its construction has no stage.",
     ),
     (  # (2·50)² = 10,000 and 49·(49/4)² = 7,353
-        {"d": 50, "K": 4, "eps": 1 / 3, "T": 5_000},
-        "needs T ≥ (2d)^((1+ε)/(2ε)) = 10,000, and here T = 5,000.",
-        "= 7,353, and here T = 5,000.",
+        {"d": 50, "K": 4, "eps": 1 / 3, "T": 120},  # 0.38⁴·49·(49/4)² = 153.3
+        "needs T ≥ (2d)^((1+ε)/(2ε)) = 10,000, and here T = 120.",
+        "= 153.3, and here T = 120.",
         "Theorem 3 does not apply.",
     ),
     (
         {"d": 50, "K": 4, "eps": 1 / 3, "T": 8_000},
         "= 10,000, and here T = 8,000.",
-        "is proved from T = 7,353 on",
+        "is proved from T = 153.3 on",
         "Theorem 3 is proved as repaired.",
     ),
-    (  # √40·√100/32 = 1.976; uniform play: 100·√(4/108)·¾ = 14.43; 40²/4 = 400
-        {"d": 41, "K": 4, "T": 100},
-        "at least 1.976 in expectation; on its construction uniform play costs 14.43.",
-        "= 400, and here T = 100.",
+    (  # √400·√1,000/32 = 19.76; uniform play: 1,000·√(4/1,008)·¾ = 47.25; 0.38²·400²/4 = 5,776
+        {"d": 401, "K": 4, "T": 1_000},
+        "at least 19.76 in expectation; on its construction uniform play costs 47.25.",
+        "= 5,776, and here T = 1,000.",
         "Theorem 3 is claimed, but Theorem 3′ does not cover this T.",
     ),
     (  # √16·√10⁴/32 = 12.5; uniform play: 10⁴·√(4/10,008)·¾ = 149.94
         {"d": 17, "K": 4, "T": 1e4},
         "claims that for every algorithm there is an instance that costs it at least 12.5 in "
         "expectation; on its construction uniform play costs 150.",
-        "is proved from T = 64 on: for every algorithm there is an instance that costs it at least "
+        "is proved from T = 34 on: for every algorithm there is an instance that costs it at least "
         "12.5 in expectation.",
         "Theorem 3 holds as repaired.",
     ),
@@ -251,20 +251,20 @@ LOWER: list[tuple[Setting, str, str, str]] = [  # a setting, both sentences, how
         {"d": 8_001, "K": 4, "T": 1e6},
         "at least 2,795 in expectation. Its construction does not show that: uniform play costs "
         "1,500 there.",
-        "= 1.6·10⁷, and here T = 10⁶.",
+        "= 2.31·10⁶, and here T = 10⁶.",
         "Theorem 3's construction does not show what it claims.",
     ),
     (  # notebook 05: at most 3,000 against 3,953
         {"d": 16_001, "K": 4, "T": 1e6},
         "at least 3,953 in expectation. That is false: with the printed γ and moments of at most "
         "2, uniform play costs no more than 3,000 on any such instance.",
-        "= 6.4·10⁷, and here T = 10⁶.",
+        "= 9.242·10⁶, and here T = 10⁶.",
         "Theorem 3 is false as printed, read with its proof's bound of 2 on the moments.",
     ),
     (
         {"d": 16_001, "K": 4, "T": 1e8},
         "That is false",
-        "is proved from T = 6.4·10⁷ on",
+        "is proved from T = 9.242·10⁶ on",
         "Theorem 3 is false as printed, read with its proof's bound of 2 on the moments, but "
         "proved as repaired.",
     ),

@@ -17,7 +17,6 @@ from heavybandit.noise import Pareto
 from heavybandit.pipeline.recipes import WORLDS, Recipe, make_world, recipe, with_bound
 from heavybandit.pipeline.spec import ENGINE_VERSION, Experiment, RunSpec, Together
 from heavybandit.replication.catalogue import EXPERIMENTS, by_name
-from heavybandit.replication.coverage import Coverage
 
 SMALL = Experiment(
     name="small",
@@ -241,7 +240,7 @@ def test_every_named_experiment_can_be_built_and_repeats_no_run():
         assert experiment.name == name
         runs = experiment.runs()
         assert len({r.key for r in runs}) == len(runs)
-        if isinstance(experiment, Coverage):
+        if not isinstance(experiment, Experiment):  # of other kinds of runs
             continue
         for group in experiment.groups():
             if group[0].seed == experiment.first_seed:

@@ -409,30 +409,16 @@ def horizons_table(rows: pd.DataFrame) -> list[dict[str, Any]]:
 
 def steps_table(rows: pd.DataFrame, horizons: Sequence[int]) -> list[dict[str, Any]]:
     """The factor that each step of the proof loses, one row per noise and horizon."""
-    return [
-        {
-            "noise": WORDS[row.noise],
-            "T": row.horizon,
-            "Lemma 5": row.step_5,
-            "Lemma 6": row.step_6,
-            "last step": row.step_end,
-            "bound over regret": row.steps,
-        }
-        for row in slack(rows[rows["horizon"].isin(horizons)]).itertuples()
-    ]
+    shown = {"noise": "noise", "horizon": "T", "step_5": "Lemma 5", "step_6": "Lemma 6"}
+    shown |= {"step_end": "last step", "steps": "bound over regret"}
+    table = slack(rows[rows["horizon"].isin(horizons)])[list(shown)].rename(columns=shown)
+    return table.replace({"noise": WORDS}).to_dict("records")
 
 
 def shapes_table(rows: pd.DataFrame) -> tuple[list[dict[str, Any]], str]:
     """How the worst regret changes with d and K, and its slopes in words."""
-    table = [
-        {
-            "d": row.dim,
-            "K": row.n_arms,
-            "regret over √T": row.over_root,
-            "bound over largest regret": 1 / row.ratio,
-        }
-        for row in rows.itertuples()
-    ]
+    shown = {"dim": "d", "n_arms": "K", "over_root": "regret over √T", "over": "bound over regret"}
+    table = rows.assign(over=1 / rows["ratio"])[list(shown)].rename(columns=shown)
     along = {
         "d (K = 2d)": slope(rows[rows["n_arms"] == 2 * rows["dim"]], "dim"),
         "K (d = 2)": slope(rows[rows["dim"] == 2], "n_arms"),
@@ -440,7 +426,7 @@ def shapes_table(rows: pd.DataFrame) -> tuple[list[dict[str, Any]], str]:
     words = [
         f"in {what} {m:.2f} ({low:.2f} to {high:.2f})" for what, (m, low, high) in along.items()
     ]
-    return table, " and ".join(words)
+    return table.to_dict("records"), " and ".join(words)
 
 
 def nearness_table(rows: pd.DataFrame, dim: int) -> list[dict[str, Any]]:

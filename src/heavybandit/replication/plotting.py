@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine import POLICIES
 from ..policy import Look
 
 if TYPE_CHECKING:
@@ -36,6 +35,8 @@ METADATA: dict[str, dict[str, Any]] = {
 
 def look(policy: str) -> Look:
     """How to draw the policy of that name: as its class says."""
+    from ..engine import POLICIES  # numba, which who only reads results does not need
+
     return POLICIES[policy].look if policy in POLICIES else OTHERS[0]
 
 
@@ -45,6 +46,8 @@ def looks(policies: Sequence[str]) -> dict[str, Look]:
     What follows a colon are settings. The first of several with different ones, and who comes
     without any, looks as usual.
     """
+    from ..engine import POLICIES
+
     names = {policy: policy.partition(":")[0] for policy in policies}
     found: dict[str, Look] = {}
     for policy in sorted(policies, key=len):

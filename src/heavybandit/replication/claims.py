@@ -111,7 +111,7 @@ sec6-supbmm-smallest | Section 6 | paper.SupBMM
   SupBMM has the smallest regret
   replication/test_claims.py::test_an_order_needs_one_horizon_and_learning_at_that_same_horizon
 abstract-matching | Abstract | theory.theorem3
-  For ε = 1 the upper bounds match the lower one, which is Theorem 3 as repaired and for
+  For ε = 1 the upper bounds, if they hold, match the lower one, Theorem 3 as repaired and for
   T ≥ max{2d, 0.38²(d−1)²/K}, in d and T up to powers of logarithms
   test_theory.py::test_the_lower_bound_lies_below_both_upper_bounds
 """

@@ -212,5 +212,5 @@ def draw_storage(rounds: Floats, kept: Mapping[str, Sequence[int]]) -> Figure:
     axes.set(xscale="log", yscale="symlog", ylim=(-0.2, 2e5), xlabel="round")
     axes.set_ylabel("payoffs kept")
     axes.set_yticks([0, 1, 10, 100, 1e3, 1e4, 1e5])
-    axes.set_title("A handful of payoffs must be kept, and soon none")
+    axes.set_title("At most a handful of payoffs must be kept")
     return figure

@@ -223,7 +223,7 @@ def figure_1(curves: Curves) -> Figure:
         one.set_ylabel("cumulative regret (thousands)")
     words = (
         "At 10⁴ and 10⁵ plays SupBMM and SupBTC are the lowest of the six,\n"
-        "but at no horizon is any of the six below uniform play"
+        "but at no horizon is one of the six significantly below uniform play"
     )
     plotting.finding(figure, words, 10.5)
     return figure
@@ -317,7 +317,7 @@ def ranks(seen: Mapping[str, list[Habits]]) -> Figure:
     axes[0].set_title("by true mean: from the best arm to the worst", fontsize=9.5)
     axes[1].set_title("by width: from the narrowest arm to the widest", fontsize=9.5)
     plotting.keys(figure, PARTS, len(PARTS))
-    words = "The four baselines play the widest arm, and the widest arm is the worst"
+    words = "The four baselines play the widest arm, which is mostly the worst"
     plotting.finding(figure, words)
     return figure
 

@@ -277,7 +277,8 @@ def draw_suspects(kept: Mapping[str, Mapping[str, Floats]], block: int) -> Figur
         one.set_title(heading, fontsize=9)
     axes[0].set_ylabel("payoffs kept one by one")
     largest = max(int(np.max(c)) for lines in kept.values() for c in lines.values())
-    figure.suptitle(f"Of 200,000 payoffs no run kept more than {largest} one by one", fontsize=10)
+    words = f"Of 200,000 payoffs, at most {largest} were kept one by one when counted"
+    figure.suptitle(words, fontsize=10)
     return figure
 
 

@@ -6,6 +6,9 @@ import pytest
 
 import heavybandit as hb
 from heavybandit import theory
+from heavybandit.pipeline.store import Store
+from heavybandit.pipeline.sweep import sweep
+from heavybandit.pipeline.tables import consolidate
 from heavybandit.replication import leaps
 from heavybandit.replication.leaps import Cell
 
@@ -85,3 +88,12 @@ def test_the_worst_gap_is_that_of_the_largest_mean_and_its_place_is_told():
     assert rows["over_root"].tolist() == [0.3, 0.25]
     assert rows["off"][0] == pytest.approx(4.5407 / 2 / 10, rel=1e-4)  # Student, 3 degrees, 99 %
     assert rows["ratio"].tolist() == [0.4, 0.6]
+
+
+def test_leaps_have_no_curves(tmp_path):
+    one = leaps.Leaps("few", "", (Cell("SupBTC", "coin", 2, 4, 10**4, 0.25),), 2, seeds=4)
+    store = Store(tmp_path / "store")
+    sweep(one, store, progress=False)
+    consolidate(one, store, tmp_path)
+    assert (tmp_path / "few.curves.csv").read_text() == "run\n"
+    assert [one.has_curve(spec) for spec in one.runs()] == [False, False]

@@ -241,6 +241,9 @@ class Leaps(Plan):
     def as_json(self) -> dict[str, Any]:
         return {**asdict(self), "leap": VERSION}
 
+    def has_curve(self, spec: Spec) -> bool:
+        return False
+
     def groups(self) -> Iterator[list[LeapSpec]]:
         for cell in self.cells:
             for first in range(self.first_seed, self.first_seed + self.seeds, self.per_row):

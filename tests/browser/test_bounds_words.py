@@ -222,15 +222,15 @@ LOWER: list[tuple[Setting, str, str, str]] = [  # a setting, both sentences, how
         "Theorem 3 holds, though its construction has no stage.",
     ),
     (  # (2·50)² = 10,000 and 49·(49/4)² = 7,353
-        {"d": 50, "K": 4, "eps": 1 / 3, "T": 120},  # 0.38⁴·49·(49/4)² = 153.3
+        {"d": 50, "K": 4, "eps": 1 / 3, "T": 120},  # 0.38⁴·49·(49/4)² = 153
         "needs T ≥ (2d)^((1+ε)/(2ε)) = 10,000, and here T = 120.",
-        "= 153.3, and here T = 120.",
+        "= 153, and here T = 120.",
         "Theorem 3 does not apply.",
     ),
     (
         {"d": 50, "K": 4, "eps": 1 / 3, "T": 8_000},
         "= 10,000, and here T = 8,000.",
-        "is proved from T = 153.3 on",
+        "is proved from T = 153 on",
         "Theorem 3 is proved as repaired.",
     ),
     (  # √400·√1,000/32 = 19.76; uniform play: 1,000·√(4/1,008)·¾ = 47.25; 0.38²·400²/4 = 5,776
@@ -251,20 +251,20 @@ LOWER: list[tuple[Setting, str, str, str]] = [  # a setting, both sentences, how
         {"d": 8_001, "K": 4, "T": 1e6},
         "at least 2,795 in expectation. Its construction does not show that: uniform play costs "
         "1,500 there.",
-        "= 2.31·10⁶, and here T = 10⁶.",
+        "= 2.3·10⁶, and here T = 10⁶.",
         "Theorem 3's construction does not show what it claims.",
     ),
     (  # notebook 05: at most 3,000 against 3,953
         {"d": 16_001, "K": 4, "T": 1e6},
         "at least 3,953 in expectation. That is false: with the printed γ and moments of at most "
         "2, uniform play costs no more than 3,000 on any such instance.",
-        "= 9.242·10⁶, and here T = 10⁶.",
+        "= 9.2·10⁶, and here T = 10⁶.",
         "Theorem 3 is false as printed, read with its proof's bound of 2 on the moments.",
     ),
     (
         {"d": 16_001, "K": 4, "T": 1e8},
         "That is false",
-        "is proved from T = 9.242·10⁶ on",
+        "is proved from T = 9.2·10⁶ on",
         "Theorem 3 is false as printed, read with its proof's bound of 2 on the moments, but "
         "proved as repaired.",
     ),

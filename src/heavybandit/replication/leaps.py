@@ -32,6 +32,7 @@ from .. import instances, noise, paper, theory
 from ..pipeline.recipes import policies
 from ..pipeline.spec import Plan, Report, Spec, number
 from ..policy import Floats
+from .regrets import lemma_5_allows
 from .statistics import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -219,9 +220,8 @@ def _along(
     several = n >= 2  # Lemmas 3 and 6 need two rounds
     allowed_3 = theory.lemma3(cell.dim, n[several])
     allowed_6 = 2.0 ** stage[several] * (1 + alpha) * allowed_3  # theory.lemma6 of each stage
-    by_gap = np.minimum(2.0, 2.0 ** (3 - stage)) @ n + 2 * exploited / math.sqrt(rounds)
     return (
-        plays * float(by_gap),
+        float(lemma_5_allows(n, plays, rounds)),
         plays * float(sums + 2 * math.sqrt(rounds)),
         float(np.max(n[several] / allowed_6, initial=0.0)),
         float(np.max(np.array(seen["sum_c"])[several] / allowed_3, initial=0.0)),
@@ -269,19 +269,16 @@ def _cells(policy: str, horizons: Sequence[int]) -> tuple[Cell, ...]:
 HORIZONS = tuple(10**k for k in range(3, 16))
 SHAPES = (*((d, 2 * d) for d in (2, 4, 8, 16, 32, 64)), *((2, K) for K in (8, 16, 32, 64)))
 EXPERIMENTS = (
-    Leaps(
-        name="leaps_bmm",
-        what="Theorem 1 at 10³ to 10¹⁵ plays: SupBMM by leaps, three noises, a grid of gaps",
-        cells=_cells("SupBMM", HORIZONS),
-        seeds=5,
-        per_row=5,
-    ),
-    Leaps(
-        name="leaps_btc",
-        what="Theorem 2 at 10³ to 10¹⁵ plays: SupBTC by leaps, three noises, a grid of gaps",
-        cells=_cells("SupBTC", HORIZONS),
-        seeds=5,
-        per_row=5,
+    *(
+        Leaps(
+            name=f"leaps_{policy[-3:].lower()}",
+            what=f"Theorem {theorem} at 10³ to 10¹⁵ plays: {policy} by leaps, three noises, "
+            "a grid of gaps",
+            cells=_cells(policy, HORIZONS),
+            seeds=5,
+            per_row=5,
+        )
+        for theorem, policy in enumerate(POLICIES, 1)
     ),
     Leaps(
         name="leaps_shapes",

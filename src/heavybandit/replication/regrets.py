@@ -186,13 +186,18 @@ def audit(name: str, folder: str | Path, alpha: Callable[[Runs], float]) -> Audi
 
 
 def by_stages(one: Runs, plays: int, rounds: int) -> Floats:
-    """What Lemma 5 allows each run's regret to be, given how its rounds fell to the stages.
+    """What Lemma 5 allows each run's regret to be, given how its rounds fell to the stages."""
+    return lemma_5_allows(one.explored, plays, rounds)
+
+
+def lemma_5_allows(explored: Any, plays: int, rounds: int) -> Floats:
+    """The regret that Lemma 5 allows when stage s has explored n_s rounds; the last axis is s.
 
     r (Σ_s min(2, 2^{3−s}) n_s + 2/√T₀ · rounds that exploited)
     """
-    caps = np.minimum(2.0, 2.0 ** (2 - np.arange(one.explored.shape[1])))
-    exploited = rounds - one.explored.sum(axis=1)
-    return np.asarray(plays * (one.explored @ caps + 2 / math.sqrt(rounds) * exploited))
+    caps = np.minimum(2.0, 2.0 ** (2 - np.arange(explored.shape[-1])))
+    exploited = rounds - explored.sum(axis=-1)
+    return np.asarray(plays * (explored @ caps + 2 / math.sqrt(rounds) * exploited))
 
 
 def slope(points: list[Runs], x: list[float] | None = None) -> tuple[float, float, float]:

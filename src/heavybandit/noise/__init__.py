@@ -21,7 +21,7 @@ import numpy as np
 import scipy  # which imports scipy.special, and slowly, when a moment is first asked for
 from numpy.typing import NDArray
 
-from . import checks
+from .. import checks
 
 FloatArray = NDArray[np.float64]
 

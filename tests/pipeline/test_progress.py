@@ -1,7 +1,5 @@
 """Progress counts plays, in lines of a log or in a bar on a terminal."""
 
-from __future__ import annotations
-
 import io
 import re
 from types import SimpleNamespace

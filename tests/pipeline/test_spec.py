@@ -8,13 +8,22 @@ from collections import Counter
 from dataclasses import replace
 from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from heavybandit.engine import POLICIES
 from heavybandit.noise import Pareto
-from heavybandit.pipeline.recipes import WORLDS, Recipe, make_world, recipe, with_bound
+from heavybandit.pipeline.recipes import (
+    NOISES,
+    WORLDS,
+    Recipe,
+    make_world,
+    read_noise,
+    recipe,
+    with_bound,
+)
 from heavybandit.pipeline.spec import ENGINE_VERSION, Experiment, RunSpec, Together
 from heavybandit.replication.catalogue import EXPERIMENTS, by_name
 
@@ -74,7 +83,7 @@ def test_a_runs_key_is_the_checksum_of_its_description(audit, said):
         f'{{{said}"checkpoints":5,"engine":{ENGINE_VERSION},"horizon":300,'
         '"policy":{"name":"Uniform","params":{}},"seed":7,"world":{"name":"symmetric",'
         '"params":{"dim":10.0,"n_arms":20.0,'
-        '"noise":{"name":"Gaussian","params":{"scale":0.5}}}}}'
+        '"noise":{"name":"Gaussian","params":{"scale":0.5}},"theta_norm":1.0}}}'
     )
     assert spec.key == hashlib.sha256(written_out.encode()).hexdigest()
     assert ("audit" in spec.as_json()) == audit
@@ -90,14 +99,6 @@ def test_an_audit_of_an_experiment_is_an_audit_of_all_its_runs():
     assert not {run.key for run in audited.runs()} & {run.key for run in plain.runs()}
     assert "audit" not in plain.as_json()
     assert audited.as_json() == {**plain.as_json(), "audit": True}
-
-
-def test_the_experiments_that_audit_are_those_that_say_so():
-    audits = {
-        name for name, one in EXPERIMENTS.items() if isinstance(one, Experiment) and one.audit
-    }
-    assert audits == {name for name in EXPERIMENTS if name.startswith("audit_")}
-    assert audits
 
 
 def test_defaults_and_named_noises_are_part_of_the_key():
@@ -150,6 +151,9 @@ RAW = ("SupBTC", "FlatBTC", "CRT", "TOFU")
 STRIKES = recipe("Extremal", size=2.0, probability=0.5)
 
 
+GROWING = recipe("Varying", base=0, growth=2, noise=recipe("Gaussian"))
+
+
 def v_of(policy, world):
     return dict(with_bound(policy, world.build(WORLDS)).params)["v"]
 
@@ -163,6 +167,23 @@ BOUNDS = [
     (recipe("section6", noise=STRIKES), "exact", {"eps": 0.5}, 2**1.5 / 2, (3**1.5 + 1) / 4 + 0.5),
     # E[X] = 0.45, E[X²] = 0.27: Var X = 0.27 − 0.45², E|1 + X|² = 1 + 0.9 + 0.27 > E|−1 + X|².
     (recipe("section6", noise=recipe("Pareto", shape=3.0, scale=0.3)), "exact", {}, 0.0675, 2.17),
+    # ‖θ*‖ = ½: means up to ½ only
+    (
+        recipe("symmetric", noise=recipe("Gaussian", scale=2.0), theta_norm=0.5),
+        *("exact", {}, 4.0, 4.25),
+    ),
+    # σ = 2·|m| for means up to ½, in units of 3 and counted from 1: 9·1, and 9·1 + (1.5 + 1)²
+    (
+        recipe(
+            "misaligned", theta_norm=0.5, noise=recipe("Units", factor=3, offset=1, noise=GROWING)
+        ),
+        *("exact", {}, 9.0, 15.25),
+    ),
+    # payoffs 9 or −1, 9 with probability (m + 1)/10: m = 1 has mean 1 and variance ⅕·64 + ⅘·4 = 16
+    (
+        recipe("symmetric", noise=recipe("TwoPointPayoff", gamma=0.1, lift=1.0)),
+        *("exact", {}, 16.0, 17.0),
+    ),
 ]
 
 
@@ -171,6 +192,34 @@ def test_a_bound_is_the_central_or_the_raw_one_as_the_policy_needs_it(world, v, 
     found = {name: v_of(recipe(name, v=v, **more), world) for name in (*CENTRAL, *RAW)}
     wanted = dict.fromkeys(CENTRAL, central) | dict.fromkeys(RAW, raw)
     assert found == pytest.approx(wanted, rel=1e-14)
+
+
+def test_a_noise_of_a_noise_can_be_typed():
+    typed = read_noise(
+        "Units(noise=Varying(noise=Gaussian, base=0, growth=2), factor=3, offset=-1)"
+    )
+    assert typed == recipe("Units", noise=GROWING, factor=3, offset=-1)
+    assert typed.build(NOISES).payoffs(0.5, np.ones(1)).tolist() == [3.5]
+    levels = read_noise("Levels(values=[-1, 1.5], probabilities=[0.6, 0.4])")
+    assert levels.build(NOISES).mean == pytest.approx(0)
+    assert read_noise("Levels.pareto(exponent=2.2)").name == "Levels.pareto"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("Gaussain(scale=1)", "there is no noise 'Gaussain'; there are Gaussian, StudentT"),
+        ("Units(noise=Gaussain())", "there is no noise 'Gaussain'"),
+        ("Gaussian(scael=1)", "Gaussian has no parameter 'scael'; it has scale"),
+        ("Gaussian(2)", "settings of Gaussian must have names, got '2'"),
+        ("Gaussian(scale=1", r"noise must be NAME\(setting=value, …\), got 'Gaussian\(scale=1'"),
+        ("Gaussian(scale=1 + x)", r"scale of Gaussian must be a number, got '1 \+ x'"),
+        ("Gaussian(**{'scale': 1})", "Gaussian has no parameter None"),
+    ],
+)
+def test_a_noise_that_is_mistyped_is_refused_and_nothing_is_executed(text, says):
+    with pytest.raises(ValueError, match=says):
+        read_noise(text)
 
 
 @pytest.mark.parametrize("name", ["FlatBTC", "CRT", "TOFU", "FlatBMM", "MoM", "MENU"])
@@ -294,8 +343,8 @@ STAGES = recipe("lower_bound", dim=9, n_arms=4, eps=1.0, gamma_from="stage")
 SUP_BTC = recipe("SupBTC", v=4.0, width_scale=0.02)
 SUP_BMM = recipe("SupBMM", v=3.0, width_scale=0.1, explore="random")
 TOFU = recipe("TOFU", v=4.0, eps=0.5, width_scale=0.1)
-HEAVY_OFUL = recipe("HeavyOFUL", v=3.0, width_scale=1e-4, clip_scale=0.01)
-HVT_UCB = recipe("HvtUCB", v=3.0, width_scale=1e-6, clip_scale=0.03)
+HEAVY_OFUL = recipe("HeavyOFUL", v=3.0, width_scale=1e-4, threshold_scale=0.01)
+HVT_UCB = recipe("HvtUCB", v=3.0, width_scale=1e-6, threshold_scale=0.03)
 RECORDED_FOR = 2
 RECORDED = [
     (STUDENT, SUP_BTC, "200.790581", "ea3158ed7022100c"),
@@ -362,3 +411,21 @@ def test_experiments_together_have_all_their_runs_the_longest_groups_first():
     lengths = [sum(spec.plays for spec in group) for group in groups]
     assert lengths == sorted(lengths, reverse=True)
     assert lengths[0] > lengths[-1]
+
+
+def test_runs_that_alone_changed_have_other_keys_and_all_others_the_same():
+    """The circulated thresholds for ε < 1; what is stored of others stays valid."""
+    world = recipe("section6", noise="student-t")
+    changed = [recipe(n, v=1.0, eps=0.5, constants="circulated") for n in ("FlatBTC", "TOFU")]
+    same = [
+        recipe("TOFU", v=1.0, eps=0.5),
+        recipe("TOFU", v=1.0, constants="circulated"),
+        recipe("CRT", v=1.0, eps=0.5, constants="circulated"),
+    ]
+    engines = [
+        RunSpec(world, policy, 100, 0, 1).as_json()["engine"] for policy in (*changed, *same)
+    ]
+    assert engines == [3, 3] + [ENGINE_VERSION] * 3
+    one = Experiment("x", "", worlds=(world,), policies=(same[0],), horizons=(9,), seeds=1)
+    assert one.as_json()["engine"] == ENGINE_VERSION
+    assert replace(one, policies=(same[0], changed[0])).as_json()["engine"] == 3

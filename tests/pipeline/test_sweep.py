@@ -188,6 +188,20 @@ def test_ctrl_c_stops_promptly_and_keeps_what_is_finished(tmp_path):
     assert not list((tmp_path / "store" / "tmp").iterdir())
 
 
+def test_ctrl_c_while_a_temporary_folder_is_removed_leaves_none_behind(tmp_path, monkeypatch):
+    store, remove = Store(tmp_path), Path.rmdir
+
+    def interrupted(folder):
+        signal.raise_signal(signal.SIGINT)
+        remove(folder)
+
+    monkeypatch.setattr(Path, "rmdir", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        sweep(LARGER, store, progress=False)
+    assert len(list(tmp_path.glob("runs/*/*.json"))) == 1
+    assert not list(store.tmp.iterdir())
+
+
 @pytest.fixture(scope="module")
 def cluster():
     from distributed import LocalCluster
@@ -241,20 +255,28 @@ def test_a_run_that_fails_ends_the_sweep_with_its_error_and_keeps_the_rest(tmp_p
 
 
 def test_a_ctrl_c_that_python_drops_stops_the_sweep_all_the_same(tmp_path, monkeypatch):
-    """Python ignores what is raised in __del__; the first save here interrupts from there."""
+    """Python ignores what is raised in __del__; the second lock here interrupts from there."""
 
     class Dropped:
         def __del__(self):
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.05)  # the handler runs in here
 
-    store = Store(tmp_path)
-    saved = at_the_first_save(store, Dropped)
+    store, locked = Store(tmp_path), []
+    original = store.lock
+
+    def lock(name):
+        locked.append(name)
+        if len(locked) == 2:
+            Dropped()
+        return original(name)
+
+    store.lock = lock
     dropped = []
     monkeypatch.setattr(sys, "unraisablehook", lambda what: dropped.append(what.exc_type))
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         sweep(LARGER, store, progress=False)
     assert dropped == [KeyboardInterrupt]
-    assert 0 < len(saved) < 64
+    assert 0 < len(list(tmp_path.glob("runs/*/*.json"))) < 64
     assert signal.getsignal(signal.SIGINT) is before

@@ -145,6 +145,29 @@ def test_a_sidecar_that_vouches_for_no_file_is_not_taken_for_a_good_one(data):
     assert check_files("tiny", data) != []
 
 
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        (("experiment", "first_seed"), 6),
+        (("experiment", "seeds"), 3),
+        (("experiment_sha256",), "0" * 64),
+        (("checked", "by"), "a friend"),
+        (("made_with", "engine"), 1),
+        (("made_with", "scipy"), "1.17"),
+    ],
+)
+def test_a_sidecar_whose_provenance_was_changed_is_named(data, where, value):
+    sidecar = json.loads((data / "tiny.json").read_text())
+    place = sidecar
+    for key in where[:-1]:
+        place = place.setdefault(key, {})
+    place[where[-1]] = value
+    (data / "tiny.json").write_text(json.dumps(sidecar))
+    found = verify(data, seed=0, plays=1).differences
+    assert len(found) == 1
+    assert found[0].startswith(str(data / "tiny.json"))
+
+
 def test_results_of_an_experiment_that_is_gone_are_named(data, monkeypatch):
     monkeypatch.delitem(EXPERIMENTS, "tiny")
     check = verify(data, seed=0, plays=1)

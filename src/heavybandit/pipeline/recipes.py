@@ -6,6 +6,7 @@ looked up when it is built.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
 import json
@@ -18,11 +19,14 @@ from .. import instances, later, noise, paper
 Registry = Mapping[str, Callable[..., Any]]
 """What recipes' names stand for."""
 
-_LAWS = ("Gaussian", "StudentT", "Pareto", "SymmetricPareto", "Extremal", "Lottery")
-NOISES: Registry = {name: getattr(noise, name) for name in (*_LAWS, "TwoPointPayoff", "Levels")} | {
+_LAWS = (
+    *("Gaussian", "StudentT", "Pareto", "SymmetricPareto", "AlphaStable", "LogNormal", "Outliers"),
+    *("Extremal", "Lottery", "TwoPointPayoff", "Levels", "Empirical", "Varying", "Units"),
+)
+NOISES: Registry = {name: getattr(noise, name) for name in _LAWS} | {
     "Levels.pareto": noise.Levels.pareto
 }
-_INSTANCES = ("section6", "misaligned", "symmetric", "lower_bound", "fixed_arms")
+_INSTANCES = ("section6", "misaligned", "symmetric", "lower_bound", "fixed_arms", "sphere_arms")
 WORLDS: Registry = {name: getattr(instances, name) for name in _INSTANCES}
 CONTROLS = ("Uniform", "GreedyRidge", "LinUCB")
 
@@ -64,6 +68,12 @@ class Recipe:
         return registry[self.name](**params, **more)
 
 
+NOT_SPELLED_OUT: dict[str, Any] = {"lift": 0.0}
+"""Settings that came after results had been recorded. While they are at this value, which changes
+nothing, descriptions are those that the results were made from, and so are streams salted by them.
+"""
+
+
 def spelled_out(what: Recipe, registry: Registry) -> dict[str, Any]:
     """A recipe with its defaults, so that a change of a default is a change of the run.
 
@@ -77,6 +87,8 @@ def spelled_out(what: Recipe, registry: Registry) -> dict[str, Any]:
     } | dict(what.params)
     plain: dict[str, Any] = {}
     for name, value in sorted(params.items()):
+        if name in NOT_SPELLED_OUT and value == NOT_SPELLED_OUT[name]:
+            continue
         if isinstance(value, Recipe):
             plain[name] = spelled_out(value, NOISES)
         elif isinstance(value, str) and value in noise.SECTION6:
@@ -104,6 +116,40 @@ def recipe(name: str, **params: Any) -> Recipe:
     return Recipe(name, tuple((key, _hashable(value)) for key, value in sorted(params.items())))
 
 
+def read_noise(text: str) -> Recipe:
+    """The noise NAME(setting=value, …), where a value may be a noise that is written the same way.
+
+    Read as Python reads it, but nothing is executed.
+    """
+    try:
+        return _noise_of(ast.parse(text.strip(), mode="eval").body)
+    except SyntaxError:
+        raise ValueError(f"noise must be NAME(setting=value, …), got {text!r}") from None
+
+
+def _noise_of(node: ast.expr) -> Recipe:
+    call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
+    name = ast.unparse(call.func)
+    if name not in NOISES:
+        raise ValueError(f"there is no noise {name!r}; there are {', '.join(NOISES)}")
+    known = inspect.signature(NOISES[name]).parameters
+    for unnamed in call.args:
+        raise ValueError(f"settings of {name} must have names, got {ast.unparse(unnamed)!r}")
+    params: dict[str, Any] = {}
+    for one in call.keywords:
+        if one.arg is None or one.arg not in known:
+            raise ValueError(f"{name} has no parameter {one.arg!r}; it has {', '.join(known)}")
+        if isinstance(one.value, ast.Call | ast.Name | ast.Attribute):
+            params[one.arg] = _noise_of(one.value)
+            continue
+        try:
+            params[one.arg] = ast.literal_eval(one.value)
+        except (TypeError, ValueError):
+            said = ast.unparse(one.value)
+            raise ValueError(f"{one.arg} of {name} must be a number, got {said!r}") from None
+    return recipe(name, **params)
+
+
 def canonical(data: Any) -> str:
     """JSON in the one form that is hashed."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -124,9 +170,9 @@ def with_bound(policy: Recipe, world: Any) -> Recipe:
     """The policy with v="printed" or v="exact" replaced by the number it stands for here.
 
     "printed" is Section 6's bound. "exact" is the noise's own moment, the largest for the world's
-    means, or for means of 1 and −1 where they change. Central or raw as the policy's class says
-    (reading R7), a policy of one's own takes the raw one; the circulated constants take the central
-    one throughout.
+    means, or, where they change, for means from −‖θ*‖ to ‖θ*‖. Central or raw as the policy's class
+    says (reading R7), a policy of one's own takes the raw one; the circulated constants take the
+    central one throughout.
     """
     params = dict(policy.params)
     if params.get("v") not in ("printed", "exact"):
@@ -134,17 +180,13 @@ def with_bound(policy: Recipe, world: Any) -> Recipe:
     literal = getattr(paper, policy.name, None) or getattr(later, policy.name, None)
     circulated = params.get("constants") == "circulated"
     moment = "central" if circulated else getattr(literal, "moment", "raw")
-    fixed = getattr(world, "means", None)
-    if params["v"] == "printed" or (
-        fixed is None and isinstance(world.noise, noise.TwoPointPayoff)
-    ):
-        # Theorem 3's world knows the means of its two points.
-        bound = getattr(world, f"v_{moment}", None)
-        if bound is None:
-            raise ValueError(
-                f"v='printed' needs a noise that the paper prints; {world.name} has none"
-            )
+    fixed, printed = getattr(world, "means", None), getattr(world, f"v_{moment}", None)
+    if params["v"] == "printed" and printed is None:
+        raise ValueError(f"v='printed' needs a noise that the paper prints; {world.name} has none")
+    if params["v"] == "printed" or isinstance(world, instances.LowerBound):
+        bound = printed  # Theorem 3's world knows the means of its two points
     else:
-        eps, means = float(params.get("eps", 1.0)), (-1.0, 1.0) if fixed is None else fixed.tolist()
+        eps, reach = float(params.get("eps", 1.0)), getattr(world, "theta_norm", 1.0)
+        means = world.noise.telling_means(-reach, reach) if fixed is None else fixed.tolist()
         bound = max(getattr(world.noise, f"{moment}_moment")(eps, mean) for mean in means)
     return recipe(policy.name, **{**params, "v": bound})

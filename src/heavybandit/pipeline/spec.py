@@ -14,12 +14,27 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from importlib.metadata import version
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from .recipes import WORLDS, Recipe, digest, make_world, policies, spelled_out, with_bound
 
+if TYPE_CHECKING:
+    from ..simulate import Run
+
 ENGINE_VERSION = 2
 """Raised whenever a change makes any run come out differently; stored runs name theirs."""
+
+
+def engine_of(policy: Recipe) -> int:
+    """The version of the engine that this policy's runs come from.
+
+    A later one than ENGINE_VERSION where a change made only its runs come out differently: the
+    circulated thresholds for ε < 1.
+    """
+    given = dict(policy.params)
+    circulated = given.get("constants") == "circulated" and policy.name in ("FlatBTC", "TOFU")
+    return 3 if circulated and given.get("eps", 1.0) < 1 else ENGINE_VERSION
+
 
 Report = Callable[[int], None]
 """What is told how many plays were just made."""
@@ -91,6 +106,16 @@ def _without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
+def as_result(run: Run) -> dict[str, Any]:
+    """What is stored of a run."""
+    return {
+        "regret": run.regret,
+        "plays": run.plays.tolist(),
+        "curve": run.curve.tolist(),
+        "diagnostics": {k: _without_nan(v) for k, v in run.diagnostics.items()},
+    }
+
+
 COUNTS = (
     *("estimates", "truncated", "suspects", "most_suspects", "history_scans", "matrix_roots"),
     *("intervals", "intervals_missed"),
@@ -110,13 +135,14 @@ class RunSpec(Spec):
     checkpoints: int
     audit: bool = False  # whether every interval of every stage visited is formed and counted
 
-    columns = (
+    columns: ClassVar[tuple[str, ...]] = (
         *("run", "world", "world_settings", "policy", "settings", "horizon", "seed"),
         *("plays", "regret", *COUNTS, *BY_STAGE),
     )
 
     def as_json(self) -> dict[str, Any]:
-        return {**self._shared(), "policy": spelled_out(self.policy, policies())}
+        spelled = spelled_out(self.policy, policies())
+        return {**self._shared(), "policy": spelled, "engine": engine_of(self.policy)}
 
     def _shared(self) -> dict[str, Any]:
         return {
@@ -155,15 +181,7 @@ class RunSpec(Spec):
             audit=first.audit,
             progress=report or False,
         )
-        return [
-            {
-                "regret": run.regret,
-                "plays": run.plays.tolist(),
-                "curve": run.curve.tolist(),
-                "diagnostics": {k: _without_nan(v) for k, v in run.diagnostics.items()},
-            }
-            for run in runs
-        ]
+        return [as_result(run) for run in runs]
 
     def make_policy(self, world: Any) -> Any:
         """A fresh policy for that world, seeded like the run."""
@@ -277,7 +295,7 @@ class Experiment(Plan):
             "first_seed": self.first_seed,
             "checkpoints": self.checkpoints,
             "curve_seeds": self.curve_seeds,
-            "engine": ENGINE_VERSION,
+            "engine": max(map(engine_of, self.policies), default=ENGINE_VERSION),
             **({"audit": True} if self.audit else {}),
         }
 

@@ -15,17 +15,16 @@ never deleted, and nothing is ever unpickled.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
 import os
-import re
-import socket
+import stat
 import sys
 from pathlib import Path
 from typing import Any
 
 from .recipes import canonical, digest
+from .scratch import scratch, write_whole
 from .spec import Spec, made_with
 
 FORMAT = 1
@@ -62,11 +61,10 @@ class Store:
                 (self.folder / part).mkdir(parents=True, exist_ok=True)
             if not marker.exists():
                 write_whole(marker, canonical({"format": FORMAT}) + "\n", self.tmp)
-            write_whole(self.tmp / f"probe-{_me()}", "", self.tmp)
-            (self.tmp / f"probe-{_me()}").unlink()
+            with scratch(self.tmp):  # can be written, and has room
+                pass
         except OSError as error:
             raise StoreError(_trouble(error, self.folder)) from error
-        sweep_up(self.tmp)
 
     def _check_format(self, marker: Path) -> None:
         try:
@@ -98,7 +96,7 @@ class Store:
         """The same with the versions behind it (made_with)."""
         path = self.path(spec)
         try:
-            raw = path.read_bytes()
+            raw = _bytes(path)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -176,26 +174,13 @@ class Lock:
         self.held = False
 
 
-def sweep_up(folder: Path) -> None:
-    """Remove what processes of this machine that are gone were still writing there."""
-    ours = re.compile(rf"[\w.]+-{re.escape(socket.gethostname())}-(\d+)")  # no name has a hyphen
-    for left in folder.iterdir():
-        match = ours.fullmatch(left.name)
-        if match and not _alive(int(match[1])):
-            with contextlib.suppress(OSError):  # it harms nobody
-                left.unlink()
-
-
-def write_whole(path: Path, text: str, scratch: Path) -> None:
-    """Write a file so that it is there whole or not at all; scratch is on the same file system."""
-    temporary = scratch / f"{path.name}-{_me()}"
-    try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise
+def _bytes(path: Path) -> bytes:
+    """What a file holds; what is no file is an error, and is not waited for as a pipe would be."""
+    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+        mode = os.fstat(file.fileno()).st_mode
+        if not stat.S_ISREG(mode):
+            raise OSError("it is no regular file")
+        return file.read()
 
 
 def _what_is_wrong(raw: bytes, spec: Spec) -> str | None:
@@ -208,7 +193,7 @@ def _what_is_wrong(raw: bytes, spec: Spec) -> str | None:
         return "is cut short or is no result"
     try:
         good = digest(record) == checksum
-    except ValueError:  # NaN or infinity, which are never written
+    except (ValueError, RecursionError):  # NaN, infinity and such depths are never written
         good = False
     if not good:
         return "was changed after it was written (its checksum does not match)"
@@ -219,19 +204,9 @@ def _what_is_wrong(raw: bytes, spec: Spec) -> str | None:
         )
     if record.get("key") != spec.key or record.get("spec") != spec.as_json():
         return "belongs to other parameters"
+    if not all(isinstance(record.get(part), dict) for part in ("result", "made_with")):
+        return "has no result, or does not say what made it"
     return None
-
-
-def _me() -> str:
-    return f"{socket.gethostname()}-{os.getpid()}"
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except OSError as error:  # a process of another user's is alive
-        return not isinstance(error, ProcessLookupError)
-    return True
 
 
 def _trouble(error: OSError, path: Path) -> str:

@@ -20,7 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from .interrupts import Interrupts
 from .progress import Progress
+from .scratch import scratch
 from .spec import Plan, Report, Spec, Together, by_name, made_with, plays_of
 from .store import Lock, Store, StoreError, default_store
 from .tables import check_files, consolidate, file_names
@@ -84,37 +86,10 @@ def sweep(
     bar = Progress(experiment.name, sum(map(plays_of, todo)), show=progress)
     counts = {"done": 0, "elsewhere": 0}
     if todo:
+        workers = min(workers, len(todo))
         with Interrupts() as interrupts, bar, _pool(workers, dask, bar, interrupts) as pool:
             _drive(todo, store, pool, bar, counts, interrupts)
     return Summary(total, total - left, **counts)
-
-
-class Interrupts:
-    """Ctrl-C that cannot get lost.
-
-    Python drops an exception that is raised while an object is being finalised, and Ctrl-C is one;
-    so it is also written down, and `check` raises it again.
-    """
-
-    def __enter__(self) -> Interrupts:
-        self.asked = False
-        self.here = threading.current_thread() is threading.main_thread()
-        if self.here:
-            self.before = signal.signal(signal.SIGINT, self._ask)
-        return self
-
-    def _ask(self, *_: object) -> None:
-        self.asked = True
-        raise KeyboardInterrupt
-
-    def check(self) -> None:
-        """Stop here if that was asked for."""
-        if self.asked:
-            raise KeyboardInterrupt
-
-    def __exit__(self, *_: object) -> None:
-        if self.here:
-            signal.signal(signal.SIGINT, self.before)
 
 
 def _drive(
@@ -153,7 +128,8 @@ def _drive(
             for future, results in pool.finished() if busy else ():
                 specs, lock = busy[future]
                 for spec, result in zip(specs, results, strict=True):
-                    store.save(spec, result)
+                    with interrupts.later():  # else a temporary folder could stay behind
+                        store.save(spec, result)
                 del busy[future]
                 lock.release()
                 counts["done"] += len(specs)
@@ -228,8 +204,8 @@ class _Loky:
         self.deaths = 0  # of workers, since a group was last finished
 
     def __enter__(self) -> _Loky:
-        file, self.board = tempfile.mkstemp(prefix="heavybandit-progress-")
-        os.close(file)
+        self.place = scratch(Path(tempfile.gettempdir()))
+        self.board = str(self.place.__enter__())
         self.counter = np.memmap(self.board, dtype=np.int64, mode="w+", shape=(self.width + 1,))
         self._start()
         return self
@@ -249,7 +225,7 @@ class _Loky:
             self.counter[-1] = 1
         self.executor.shutdown(wait=kind is None, kill_workers=kind is not None)
         del self.counter
-        Path(self.board).unlink(missing_ok=True)
+        self.place.__exit__(None, None, None)
 
     def submit(self, specs: list[Spec]) -> object:
         taken = {slot for _, slot in self.tasks.values()}

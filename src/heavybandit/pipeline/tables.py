@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .recipes import canonical, digest
-from .spec import EXPERIMENTS, Plan, by_name
-from .store import Store, StoreError, sweep_up, write_whole
+from .scratch import write_whole
+from .spec import ENGINE_VERSION, EXPERIMENTS, Plan, by_name, made_with
+from .store import Store, StoreError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -94,27 +95,38 @@ def consolidate(experiment: Plan, store: Store, folder: str | Path) -> list[Path
         )
     rows, curve_rows = [], []
     for i, (spec, record) in enumerate(zip(specs, records, strict=True)):
-        rows.append(spec.row(i, record["result"]))
-        if experiment.has_curve(spec):
-            curve_rows += spec.curve_rows(i, record["result"])
+        try:
+            rows.append(spec.row(i, record["result"]))
+            if experiment.has_curve(spec):
+                curve_rows += spec.curve_rows(i, record["result"])
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise StoreError(
+                f"{store.path(spec)} holds no result of {spec.text()}: {error!r}; remove it, and "
+                f"the same command does that run again"
+            ) from None
     runs, curves = file_names(experiment.name)
     texts = {
         runs: csv_text(specs[0].columns, rows),
         curves: csv_text(specs[0].curve_columns, curve_rows),
     }
-    about = {
-        "experiment": experiment.as_json(),
-        "experiment_sha256": digest(experiment.as_json()),
-        "made_with": records[0]["made_with"],
-    }
+    about = _about(experiment, records[0]["made_with"])
     texts[f"{experiment.name}.json"] = sidecar_text(about, texts)
     target = Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
-        sweep_up(target)
         return [write_if_new(target / name, text) for name, text in texts.items()]
     except OSError as error:
         raise StoreError(f"cannot write results into {target}: {error.strerror}") from error
+
+
+def _about(experiment: Plan, versions: dict[str, Any]) -> dict[str, Any]:
+    """What a sidecar says beside its checksums."""
+    described = experiment.as_json()
+    return {
+        "experiment": json.loads(json.dumps(described)),
+        "experiment_sha256": digest(described),
+        "made_with": versions,
+    }
 
 
 def consolidated(folder: str | Path) -> list[str]:
@@ -129,19 +141,21 @@ def check_files(name: str, folder: str | Path) -> list[str]:
     sidecar = folder / f"{name}.json"
     try:
         record = json.loads(sidecar.read_text(encoding="utf-8"))
-        files, asked = record["files"], record["experiment_sha256"]
-        if not isinstance(files, dict):
+        files, versions = record["files"], record["made_with"]
+        if not (isinstance(files, dict) and isinstance(versions, dict)):
             raise TypeError
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return [f"{sidecar} is missing or cannot be read"]
     if name not in EXPERIMENTS:
         return [f"{sidecar} belongs to an experiment that no longer exists"]
     problems = []
-    if asked != digest(EXPERIMENTS[name].as_json()):
+    if record != {**_about(EXPERIMENTS[name], versions), "files": files}:
         problems.append(
             f"{sidecar} was made from another description of {name}; "
             f"renew it with: heavybandit sweep {name}"
         )
+    if versions.keys() != made_with().keys() or versions["engine"] != ENGINE_VERSION:
+        problems.append(f"{sidecar} does not name what this engine's results are made with")
     for file in file_names(name):
         path = folder / file
         if not path.exists():

@@ -1,0 +1,47 @@
+"""Ctrl-C, written down."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+
+
+class Interrupts:
+    """Ctrl-C that cannot get lost.
+
+    Python drops an exception that is raised while an object is being finalised, and Ctrl-C is one;
+    so it is also written down, and `check` raises it again.
+    """
+
+    def __enter__(self) -> Interrupts:
+        self.asked = self.waits = False
+        self.here = threading.current_thread() is threading.main_thread()
+        if self.here:
+            self.before = signal.signal(signal.SIGINT, self._ask)
+        return self
+
+    def _ask(self, *_: object) -> None:
+        self.asked = True
+        if not self.waits:
+            raise KeyboardInterrupt
+
+    @contextlib.contextmanager
+    def later(self) -> Iterator[None]:
+        """Let Ctrl-C wait for something short that must not stop half-way."""
+        self.waits = True
+        try:
+            yield
+        finally:
+            self.waits = False
+        self.check()
+
+    def check(self) -> None:
+        """Stop here if that was asked for."""
+        if self.asked:
+            raise KeyboardInterrupt
+
+    def __exit__(self, *_: object) -> None:
+        if self.here:
+            signal.signal(signal.SIGINT, self.before)

@@ -1,5 +1,6 @@
 """Shared by all tests: settings of properties, and the results of experiments called tiny."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import settings
 
 from tiny import AUDITED, COVERED, TINY, filled, published
 
+os.environ["HEAVYBANDIT_QUIET"] = "1"  # tests compare what is said on stderr
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("repeatable")
 

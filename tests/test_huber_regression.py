@@ -1,28 +1,21 @@
 """Huber regression in a ball, literal and compiled, against a minimum's conditions and scipy."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from heavybandit import later
 from heavybandit.engine import huber
 from heavybandit.engine import state as names
-from heavybandit.engine.state import State, new_state
+from heavybandit.engine.state import new_state
 from streams import section6_contexts
 
-Floats = NDArray[np.float64]
 
-
-def distance_from_minimum(
-    V: Floats, y: Floats, sigma: Floats, tau: Floats, ridge: float, radius: float, theta: Floats
-) -> float:
+def distance_from_minimum(V, y, sigma, tau, ridge, radius, theta):
     """How far θ is from the conditions of a minimum in the ball, beside the pulls that balance.
 
     Inside, the gradient is 0; on the sphere it is −μθ with μ ≥ 0.
@@ -36,7 +29,7 @@ def distance_from_minimum(
     return float(np.linalg.norm(gradient) / (np.abs(pulls).sum() + ridge * radius))
 
 
-def harsh_data(rng: np.random.Generator) -> tuple[Floats, Floats, Floats, Floats, float, float]:
+def harsh_data(rng):
     """Weights over four decades, thresholds over six, collinear and tiny contexts, wild payoffs."""
     d, n = int(rng.integers(1, 6)), int(rng.integers(1, 60))
     V = rng.normal(size=(n, d))
@@ -56,14 +49,14 @@ def harsh_data(rng: np.random.Generator) -> tuple[Floats, Floats, Floats, Floats
 
 @settings(max_examples=150)
 @given(seed=st.integers(0, 2**32))
-def test_huber_regression_meets_the_conditions_of_a_minimum(seed: int) -> None:
+def test_huber_regression_meets_the_conditions_of_a_minimum(seed):
     data = harsh_data(np.random.default_rng(seed))
     assert distance_from_minimum(*data, later.huber_regression(*data)) < 1e-9
 
 
 @settings(max_examples=40)
 @given(seed=st.integers(0, 2**32), radius=st.sampled_from([0.2, 1e3]))
-def test_huber_regression_is_what_scipy_finds(seed: int, radius: float) -> None:
+def test_huber_regression_is_what_scipy_finds(seed, radius):
     """With the ball almost always active, and never; most residuals clipped."""
     rng = np.random.default_rng(seed)
     n, d = 25, 3
@@ -71,7 +64,7 @@ def test_huber_regression_is_what_scipy_finds(seed: int, radius: float) -> None:
     y = V @ np.ones(d) + rng.standard_t(2, size=n)
     sigma, tau = rng.uniform(0.5, 2, size=n), rng.uniform(0.05, 0.5, size=n)
 
-    def loss(theta: Floats) -> float:
+    def loss(theta):
         z = np.abs(y - V @ theta) / sigma
         return float(theta @ theta / 2 + np.where(z <= tau, z**2 / 2, tau * z - tau**2 / 2).sum())
 
@@ -88,7 +81,7 @@ def test_huber_regression_is_what_scipy_finds(seed: int, radius: float) -> None:
     assert np.linalg.norm(theta) <= radius * (1 + 1e-12)
 
 
-def filled(V: Floats, y: Floats, sigma: Floats, tau: Floats, ridge: float, radius: float) -> State:
+def filled(V, y, sigma, tau, ridge, radius):
     """The state in which HEAVY-OFUL's kernel would be after these rounds, but for θ̂."""
     d = V.shape[1]
     state = new_state(
@@ -120,7 +113,7 @@ def filled(V: Floats, y: Floats, sigma: Floats, tau: Floats, ridge: float, radiu
     return state._replace(suspects=np.ascontiguousarray(rows[None]))
 
 
-def test_the_compiled_fit_is_the_minimum_whatever_the_data() -> None:
+def test_the_compiled_fit_is_the_minimum_whatever_the_data():
     """And starting from 0 it takes few passes, with the ball active in a good share of cases."""
     rng = np.random.default_rng(11)
     active = clipped = 0
@@ -141,7 +134,7 @@ def test_the_compiled_fit_is_the_minimum_whatever_the_data() -> None:
 
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32))
-def test_the_compiled_fit_is_the_literal_regression(seed: int) -> None:
+def test_the_compiled_fit_is_the_literal_regression(seed):
     """Data that leave the minimum well determined, so that the two can be compared digit by digit.
 
     And a fit that starts from the minimum stays there, after one pass.
@@ -166,7 +159,7 @@ def test_the_compiled_fit_is_the_literal_regression(seed: int) -> None:
 
 
 @pytest.mark.parametrize("paid", [0.1 * k for k in range(1, 10)])
-def test_a_residual_at_its_threshold_in_the_minimum_does_not_keep_the_fit_busy(paid: float) -> None:
+def test_a_residual_at_its_threshold_in_the_minimum_does_not_keep_the_fit_busy(paid):
     """λ = x = 1: the minimum r/2 leaves a residual of r/2 = τ, to the last bit or nearly."""
     for nudge in (-1e-16, 0.0, 1e-16):
         one = np.ones(1)
@@ -183,7 +176,7 @@ def test_a_residual_at_its_threshold_in_the_minimum_does_not_keep_the_fit_busy(p
     radius=st.sampled_from([1.0, math.sqrt(1.1)]),
     size=st.floats(0, 300),
 )
-def test_a_minimum_in_the_ball_is_one(seed: int, d: int, radius: float, size: float) -> None:
+def test_a_minimum_in_the_ball_is_one(seed, d, radius, size):
     """(M + μI)θ = c with ‖θ‖ = radius and μ ≥ 0, for pulls c of up to 1e300."""
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(d, d)) * 10.0 ** rng.uniform(-2, 2, size=d)
@@ -202,7 +195,7 @@ def test_a_minimum_in_the_ball_is_one(seed: int, d: int, radius: float, size: fl
         np.testing.assert_allclose(later.project(free * 10.0**size, M, radius), theta, atol=1e-8)
 
 
-def test_a_projection_moves_nothing_in_the_ball_and_a_minimum_on_the_sphere_stays() -> None:
+def test_a_projection_moves_nothing_in_the_ball_and_a_minimum_on_the_sphere_stays():
     M = np.diag([1.0, 9.0])
     inside = np.array([0.3, -0.4])
     np.testing.assert_array_equal(later.project(inside, M, 0.5), inside)

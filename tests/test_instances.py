@@ -50,25 +50,12 @@ def test_a_world_has_twenty_arms_in_ten_dimensions_and_a_unit_theta(make):
     np.testing.assert_array_equal(world.theta_star(0), world.theta_star(1))
 
 
-@pytest.mark.parametrize("make", [hb.section6, hb.misaligned, hb.symmetric])
-@pytest.mark.parametrize("dim", [2, 3, 10])
-def test_contexts_are_unit_vectors(make, dim):
-    X = sample(make(n_arms=6, dim=dim), 500)
-    np.testing.assert_allclose(np.linalg.norm(X, axis=2), 1, atol=1e-15 * dim)
-
-
-def test_section_6_draws_from_the_positive_orthant_and_theta_is_its_diagonal():
-    world = hb.section6()
-    X = sample(world, 1000)
-    assert X.min() >= 0
-    assert X.max() <= 1
-    np.testing.assert_allclose(world.theta_star(0), 1 / math.sqrt(10), rtol=1e-15)
-
-
-def test_a_context_of_section_6_is_a_point_of_the_cube_over_its_norm():
+def test_a_context_of_section_6_is_a_point_of_the_cube_over_its_norm_and_theta_is_its_diagonal():
+    np.testing.assert_allclose(hb.section6().theta_star(0), 1 / math.sqrt(10), rtol=1e-15)
     U = stream(3, CONTEXT_STREAM).random((4, 20, 10))
-    X = sample(hb.section6(), 4, seed=3)
-    np.testing.assert_allclose(X, U / np.linalg.norm(U, axis=2, keepdims=True), rtol=1e-14)
+    for world in (hb.section6(), hb.misaligned()):
+        X = sample(world, 4, seed=3)
+        np.testing.assert_allclose(X, U / np.linalg.norm(U, axis=2, keepdims=True), rtol=1e-14)
     U = 2 * U - 1
     X = sample(hb.symmetric(), 4, seed=3)
     np.testing.assert_allclose(X, U / np.linalg.norm(U, axis=2, keepdims=True), rtol=1e-13)
@@ -130,7 +117,31 @@ def test_worlds_are_told_apart_by_name():
     noises = ("student-t", "pareto", "pareto-centred")
     made = [make(n) for make in (hb.section6, hb.misaligned, hb.symmetric) for n in noises]
     made += [hb.lower_bound(40, 9, 4, 1.0, gamma_from=g) for g in ("horizon", "stage", "capped")]
+    made += [hb.section6(theta_norm=norm) for norm in (0.3, 0.7)]
     assert len({world.name for world in made}) == len(made)
+
+
+@pytest.mark.parametrize("make", [hb.section6, hb.misaligned, hb.symmetric, hb.sphere_arms])
+def test_the_length_of_theta_changes_nothing_else(make):
+    long, short = make(n_arms=6, dim=5), make(n_arms=6, dim=5, theta_norm=0.3)
+    np.testing.assert_allclose(short.theta_star(0), 0.3 * long.theta_star(0), rtol=1e-15)
+    assert np.linalg.norm(short.theta_star(0)) == pytest.approx(0.3)
+    np.testing.assert_array_equal(sample(short, 4), sample(long, 4))
+    for wrong in (0, 1.1, -0.5, math.nan, "a"):
+        with pytest.raises((ValueError, TypeError), match=r"theta_norm must be .*\(0, 1\], got"):
+            make(theta_norm=wrong)
+
+
+def test_arms_on_the_sphere_are_drawn_once_and_for_all():
+    worlds = [hb.sphere_arms(n_arms=40, dim=3, draw=draw) for draw in range(30)]
+    arms = np.array([world.arms for world in worlds])
+    thetas = np.array([world.theta_star(seed) for seed, world in enumerate(worlds)])
+    np.testing.assert_allclose(np.linalg.norm(arms, axis=2), 1, rtol=1e-15)
+    assert len(np.unique(arms[:, 0, 0])) == len(np.unique(thetas[:, 0])) == 30
+    assert hb.sphere_arms(n_arms=40, dim=3, draw=7) == worlds[7]
+    # uniform directions: a coordinate has mean 0 and variance 1/3; within 4 standard errors
+    assert np.abs(arms.mean(axis=(0, 1))).max() < 4 / math.sqrt(3 * 1200)
+    assert np.abs((arms**2).mean(axis=(0, 1)) - 1 / 3).max() < 4 * math.sqrt(4 / 45 / 1200)
 
 
 @pytest.mark.parametrize("name", WORLDS)
@@ -156,7 +167,8 @@ by_gamma = pytest.mark.parametrize("gamma_from", ["horizon", "stage", "capped"])
 def test_in_each_stage_one_arm_pays_twice_what_the_others_pay(dim, n_arms, eps, gamma_from):
     """γ^ε and 2γ^ε, with γ = (K/(T+2K))^{1/(1+ε)} and T = 100 or the ⌊100/S⌋ plays of a stage.
 
-    Capped, γ is no larger than what makes 2(S+1)γ^{2ε}, the square of ‖θ*‖, equal to 1.
+    Capped, γ is no larger than what makes 2(S+1)γ^{2ε}, the square of ‖θ*‖, equal to 1. Raw moments
+    are E|r|^{1+ε} = γ·mean·γ^{-(1+ε)} = mean/γ^ε, so 1 and 2.
     """
     world = hb.lower_bound(100, dim, n_arms, eps, gamma_from=gamma_from)
     S = (dim - 1) // n_arms
@@ -171,6 +183,11 @@ def test_in_each_stage_one_arm_pays_twice_what_the_others_pay(dim, n_arms, eps, 
         stage = np.minimum(np.arange(100) // (100 // S), S - 1)
         good = np.arange(n_arms) == world.good_arms(seed)[stage][:, None]
         np.testing.assert_allclose(means, np.where(good, 2, 1) * gamma**eps, rtol=1e-12)
+        norm = np.linalg.norm(world.theta_star(seed))
+        assert world.theta_norm == pytest.approx(norm, rel=1e-14)
+    for times in (1, 2):
+        moment = world.noise.raw_moment(eps, times * world.gamma**eps)
+        assert moment == pytest.approx(times, rel=1e-12)
 
 
 @by_size
@@ -183,25 +200,6 @@ def test_contexts_of_the_construction_have_two_features_and_norm_one(dim, n_arms
     assert (X[:, :, 0] == math.sqrt(0.5)).all()
     used = np.flatnonzero(X.any(axis=(0, 1)))
     np.testing.assert_array_equal(used, np.arange(1 + n_arms * world.n_stages))
-
-
-@by_size
-@by_gamma
-def test_payoffs_of_the_construction_have_raw_moments_one_and_two(dim, n_arms, eps, gamma_from):
-    """E|r|^{1+ε} = γ·mean·γ^{-(1+ε)} = mean/γ^ε."""
-    world = hb.lower_bound(100, dim, n_arms, eps, gamma_from=gamma_from)
-    for times in (1, 2):
-        moment = world.noise.raw_moment(eps, times * world.gamma**eps)
-        assert moment == pytest.approx(times, rel=1e-12)
-
-
-@by_size
-@by_gamma
-def test_the_norm_of_theta_is_the_formula(dim, n_arms, eps, gamma_from):
-    world = hb.lower_bound(100, dim, n_arms, eps, gamma_from=gamma_from)
-    for seed in range(3):
-        norm = np.linalg.norm(world.theta_star(seed))
-        assert world.theta_norm == pytest.approx(norm, rel=1e-14)
 
 
 def test_stages_are_counted_in_plays_and_the_last_takes_what_is_left():
@@ -264,27 +262,6 @@ def test_the_printed_condition_does_not_keep_theta_short_with_gamma_from_the_sta
     assert hb.lower_bound(18, 9, 4, 1.0, gamma_from="stage").theta_norm ** 2 == pytest.approx(
         24 / 17
     )
-
-
-@pytest.mark.parametrize("eps", [1.0, 0.8, 0.5, 0.3, 0.1])
-def test_a_capped_gamma_is_the_stages_where_the_norm_allows_it_and_else_makes_it_one(eps):
-    seen = set()
-    for n_arms in (1, 4, 7, 20):
-        for dim in range(n_arms + 1, 6 * n_arms + 2, max(1, n_arms // 3)):
-            for T in (dim, 3 * dim, 20 * dim, 1000 * dim, 10**9):
-                stage, capped = (
-                    hb.lower_bound(T, dim, n_arms, eps, gamma_from=g) for g in ("stage", "capped")
-                )
-                assert capped.gamma <= stage.gamma
-                assert capped.theta_norm <= 1 + 1e-14
-                if stage.theta_norm <= 1:
-                    assert capped.gamma == stage.gamma
-                else:
-                    assert capped.theta_norm == pytest.approx(1, abs=1e-14)
-                    norm = np.linalg.norm(capped.theta_star(0))
-                    assert norm == pytest.approx(1, abs=1e-14)
-                seen.add(stage.theta_norm <= 1)
-    assert seen == {True, False}
 
 
 def test_a_capped_gamma_by_hand():

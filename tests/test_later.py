@@ -18,7 +18,7 @@ import heavybandit as hb
 from heavybandit import later, theory
 from heavybandit.engine import state as names
 from heavybandit.engine.state import R_HAT, WIDTH
-from heavybandit.noise import Noise, StudentT, SymmetricPareto
+from heavybandit.noise import Form, Noise, StudentT, SymmetricPareto
 from streams import NOISES, awkward_contexts, section6_contexts
 
 Floats = NDArray[np.float64]
@@ -30,10 +30,9 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
     "v": (1e-4, 0.3, 30.0),
     "width_scale": (1.0, 0.01, 1e-4),
     "clips": (True, False),
-    "clip_scale": (1.0, 0.1, 0.003),
+    "ridge": (1.0, 0.1, 30.0),
     "constants": ("theory", "circulated"),
-    "width": (1.0, 0.01, 1e-4),
-    "clip": (10.0, 1.0, 0.03),
+    "threshold_scale": (10.0, 1.0, 0.1, 0.003),
 }
 
 
@@ -90,7 +89,15 @@ def test_two_rounds_of_heavy_oful_by_hand(
     T, v, delta, scale = 100, 1e-6, 0.01, 0.5
     lam, rho, divisor = (0.01, math.sqrt(1.1), 10_000) if constants == "circulated" else (1, 1, 1)
     policy = module.HeavyOFUL(
-        T, 1, 1, eps=eps, v=v, delta=delta, width_scale=scale, clip_scale=0.5, constants=constants
+        T,
+        1,
+        1,
+        eps=eps,
+        v=v,
+        delta=delta,
+        width_scale=scale,
+        threshold_scale=0.5,
+        constants=constants,
     )
     assert estimate_and_width(policy) == pytest.approx((0.0, scale), rel=1e-12)  # √λ/√λ
     kappa = theory.huber_kappa(T, 1, lam)
@@ -118,7 +125,9 @@ def test_two_rounds_of_heavy_oful_by_hand(
 def test_two_rounds_of_hvt_ucb_by_hand(module: Any, eps: float, paid: float) -> None:
     """x = 1 in one dimension: V_1 = 1 + 1/(4σ²), θ̂ = clip(r/σ, τ)/(σV_1), cut off at ±1."""
     T, v, delta, scale = 100, 1e-6, 0.01, 0.5
-    policy = module.HvtUCB(T, 1, 1, eps=eps, v=v, delta=delta, width_scale=scale, clip_scale=0.01)
+    policy = module.HvtUCB(
+        T, 1, 1, eps=eps, v=v, delta=delta, width_scale=scale, threshold_scale=0.01
+    )
     beta_0 = scale * math.sqrt(6)
     assert estimate_and_width(policy) == pytest.approx((0.0, beta_0), rel=1e-12)
     kappa = theory.huber_kappa(T, 1, 1.0, 4.0)
@@ -184,7 +193,7 @@ def agree(name: str, eps: float, rounds: int, size: float, **kwargs: Any) -> tup
 def test_heavy_oful_agrees_on_the_sphere_and_in_the_ball(eps: float, constants: str) -> None:
     """Many rounds are surely clipped."""
     size, width_scale = (100.0, 1e-3) if constants == "theory" else (1000.0, 1.0)
-    more = {"width_scale": width_scale, "clip_scale": 0.1, "constants": constants}
+    more = {"width_scale": width_scale, "threshold_scale": 0.1, "constants": constants}
     fast, on_sphere = agree("HeavyOFUL", eps, 150, size, **more)
     assert fast._state.huber.clipped[names.ALWAYS] > 20
     assert 20 < clips_of(fast) < 140
@@ -195,7 +204,7 @@ def test_heavy_oful_agrees_on_the_sphere_and_in_the_ball(eps: float, constants: 
 @pytest.mark.parametrize("eps", EPS)
 def test_heavy_oful_agrees_while_room_is_made_for_suspects(eps: float) -> None:
     """Thresholds about as large as the noise: which rounds are clipped changes all the time."""
-    fast, _ = agree("HeavyOFUL", eps, 150, 5.0, width_scale=1e-3, clip_scale=0.003)
+    fast, _ = agree("HeavyOFUL", eps, 150, 5.0, width_scale=1e-3, threshold_scale=0.003)
     assert fast.diagnostics["suspects"] > 2 * names.FIRST_SUSPECTS
     assert 20 < clips_of(fast) < 140
 
@@ -240,7 +249,7 @@ def test_twins_agree_on_awkward_contexts_whatever_the_parameters(
 
 @pytest.mark.parametrize("name", LATER)
 def test_payoffs_of_any_size_do_not_disturb_the_others(name: str) -> None:
-    """Payoffs of 1e12 and of 1e300 among small ones are clipped like others."""
+    """Payoffs of 1e12 and of 1e99 among small ones are clipped like others."""
     rng = np.random.default_rng(6)
     X = section6_contexts(rng, 120, 5, 3)
     kwargs: dict[str, Any] = {"v": 1.0, "width_scale": 0.01} if name in HUBER else {}
@@ -248,7 +257,7 @@ def test_payoffs_of_any_size_do_not_disturb_the_others(name: str) -> None:
     for t in range(120):
         arm = fast.select(X[t])
         assert arm == literal.select(X[t])
-        payoff = {3: 1e12, 11: -1e300}.get(t % 20, X[t, arm, 0] + 0.1 * rng.normal())
+        payoff = {3: 1e12, 11: -1e99}.get(t % 20, X[t, arm, 0] + 0.1 * rng.normal())
         fast.update(payoff)
         literal.update(payoff)
     assert clips_of(fast) == clips_of(literal) >= 12
@@ -257,7 +266,7 @@ def test_payoffs_of_any_size_do_not_disturb_the_others(name: str) -> None:
 @pytest.mark.parametrize("module", [hb, later])
 @pytest.mark.parametrize("name", HUBER)
 def test_a_context_of_zero_teaches_nothing_whatever_it_paid(module: Any, name: str) -> None:
-    """1e308/σ overflows, and 0 times infinity would be no number."""
+    """Not even 1e100, the largest payoff that may be."""
     taught, spared = (getattr(module, name)(1000, 2, 2, v=1e-4) for _ in range(2))
     arms = []
     for policy in (taught, spared):
@@ -265,7 +274,7 @@ def test_a_context_of_zero_teaches_nothing_whatever_it_paid(module: Any, name: s
         for t in range(40):
             zero = t % 4 == 0
             arms.append(policy.select((not zero) * section6_contexts(rng, 1, 2, 2)[0]))
-            policy.update(1e308 if zero and policy is taught else 0.5)
+            policy.update(1e100 if zero and policy is taught else 0.5)
     assert arms[:40] == arms[40:]
     theta = [p._state.theta[0] if module is hb else p._theta for p in (taught, spared)]
     np.testing.assert_array_equal(*theta)
@@ -276,7 +285,7 @@ def test_a_context_of_zero_teaches_nothing_whatever_it_paid(module: Any, name: s
 @pytest.mark.parametrize("name", HUBER)
 def test_the_estimate_stays_in_the_ball_though_nothing_is_clipped(name: str) -> None:
     policy = getattr(hb, name)(100, 2, 2, v=1.0, clips=False)
-    for payoff in (0.3, 1e300, 0.2, -1e301):
+    for payoff in (0.3, 1e99, 0.2, -1e100):
         policy.select(0.9 * np.eye(2))
         policy.update(payoff)
         assert np.linalg.norm(policy._state.theta[0]) <= 1 + 1e-12
@@ -312,8 +321,8 @@ def test_heavy_oful_without_clipping_is_a_weighted_ridge_regression(module: Any)
 def test_clipped_ucb_without_clips_and_widths_is_greedy_ridge(ridge: float) -> None:
     world = hb.section6("student-t", n_arms=6, dim=3)
     plain = hb.GreedyRidge(800, 6, 3, ridge=ridge)
-    bare = hb.ClippedUCB(800, 6, 3, ridge=ridge, clips=False, width=1e-13)
-    clipping = hb.ClippedUCB(800, 6, 3, ridge=ridge, width=1e-13)
+    bare = hb.ClippedUCB(800, 6, 3, ridge=ridge, clips=False, width_scale=1e-13)
+    clipping = hb.ClippedUCB(800, 6, 3, ridge=ridge, width_scale=1e-13)
     arms = [hb.simulate(p, world, 4, keep_arms=True).arms for p in (plain, bare, clipping)]
     np.testing.assert_array_equal(arms[1], arms[0])
     assert (arms[2] != arms[0]).any()
@@ -329,7 +338,9 @@ def test_three_rounds_of_clipped_ucb_by_hand(module: Any) -> None:
 
     x = ½ and ridge 2: A is 2.25, 2.5, 2.75. Width 0.1·1.4826·s/√A for x = 1.
     """
-    policy = module.ClippedUCB(10, 1, 1, width=0.1, ridge=2.0, clip=2.0, growth=0.5)
+    policy = module.ClippedUCB(
+        10, 1, 1, width_scale=0.1, ridge=2.0, threshold_scale=2.0, growth=0.5
+    )
     b, A, scale = 0.0, 2.0, 1.0
     for t, (paid, larger, clipped) in enumerate(
         [(5.0, True, True), (-0.5, False, False), (-20.0, True, True)], start=1
@@ -356,7 +367,7 @@ def play_all(policy: Any, X: Floats, means: Floats, noise: Floats) -> None:
     """Play as many rounds as there are contexts, in one block."""
     n = len(X)
     record = np.empty(n), np.empty(n, dtype=np.int64)
-    policy.play_block(X, means, means.max(axis=1), noise, 0.0, 0.0, *record)
+    policy.play_block(X, means, means.max(axis=1), noise, Form(), 0.0, *record)
 
 
 def test_clipped_ucb_comes_to_the_median_of_the_noise_and_clips_its_tail() -> None:
@@ -364,7 +375,7 @@ def test_clipped_ucb_comes_to_the_median_of_the_noise_and_clips_its_tail() -> No
     P(|η| > 2·1.4826·q) = 0.108. ln s has a spread of 0.03 at T = 10⁵, the share clipped 0.001."""
     T = 100_000
     for size in (1.0, 0.01):
-        policy = hb.ClippedUCB(T, 5, 3, clip=2.0, ridge=1.0)
+        policy = hb.ClippedUCB(T, 5, 3, threshold_scale=2.0, ridge=1.0)
         rng = np.random.default_rng(5)
         X = section6_contexts(rng, T, 5, 3)
         play_all(policy, X, X @ np.array([0.6, 0.0, 0.8]) * size, size * rng.standard_t(3, size=T))
@@ -379,7 +390,7 @@ def test_clipped_ucb_comes_to_the_median_of_the_noise_and_clips_its_tail() -> No
 def test_clipped_ucb_loses_what_is_paid_seldom(rate: float, lost: bool) -> None:
     """1 in a share `rate` of the rounds, else 0: the limit that its docstring states."""
     n = 5_000
-    policy = hb.ClippedUCB(n, 1, 1, clip=2.0, ridge=1.0)
+    policy = hb.ClippedUCB(n, 1, 1, threshold_scale=2.0, ridge=1.0)
     paid = np.where(np.random.default_rng(1).random(n) < rate, 1.0, 0.0)
     play_all(policy, np.ones((n, 1, 1)), np.zeros((n, 1)), paid)
     theta = policy._state.theta[0, 0]
@@ -407,7 +418,7 @@ def test_few_rounds_of_a_noise_with_variance_are_ever_suspects() -> None:
     policy = played(hb.HeavyOFUL(20_000, 10, 5, v=3.0), world)
     assert policy.diagnostics["most_suspects"] <= 16
     assert size_of(policy) == size_of(hb.HeavyOFUL(20_000, 10, 5, v=3.0))
-    strict = played(hb.HeavyOFUL(1_000, 10, 5, v=3.0, clip_scale=0.01), world)
+    strict = played(hb.HeavyOFUL(1_000, 10, 5, v=3.0, threshold_scale=0.01), world)
     assert strict.diagnostics["most_suspects"] > 50
 
 

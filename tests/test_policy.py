@@ -16,7 +16,7 @@ import pytest
 import heavybandit as hb
 from heavybandit import checks, engine
 from heavybandit.engine import Compiled
-from heavybandit.policy import setting
+from heavybandit.policy import LARGEST, setting
 
 PAPER = ("SupBMM", "SupBTC", "FlatBMM", "FlatBTC", "MoM", "CRT", "MENU", "TOFU")
 CONTROLS = ("Uniform", "GreedyRidge", "LinUCB", "Blind")
@@ -65,22 +65,21 @@ def refused(policy: Any, said: str, error: Any = REFUSED) -> Iterator[None]:
 
 BAD_ARGUMENTS: dict[str, list[Any]] = {
     "eps": [0, -1, 1.5, math.nan, math.inf, None, "much", "0.5", 1j, [0.5, 0.5], np.ones(2) / 2],
-    "v": [0, -1, math.inf, math.nan, None, "much", "0.5"],
-    "delta": [0, 1, -0.5, 2, math.nan, None, "0.5"],
-    "width_scale": [0, -1, math.inf, math.nan, None, "0.5"],
+    "v": [0, -1, math.inf, math.nan, None, "much", "0.5", 1e101, 10**400, 1e-101],
+    "delta": [0, 1, -0.5, 2, math.nan, None, "0.5", 5e-324, 1e-201],
+    "width_scale": [0, -1, math.inf, math.nan, None, "0.5", 1.7e308],
     "horizon": [0, -5, 2.5, 60.0, True, None, "60", math.nan],
-    "n_arms": [0, -1, 2.5, True, None],
-    "dim": [0, -1, 2.5, True, None],
+    "n_arms": [0, -1, 2.5, True, None, 2**64, 10**400],
+    "dim": [0, -1, 2.5, True, None, 2**64],
     "seed": [-1, 0.5, True, None],
     "explore": ["boldly", "", None, 1, ["first"]],
     "constants": ["magic", "", None, 1],
     "alpha": [-1, -2, math.inf, math.nan, "wide"],
     "clips": [1, 0, None, "yes"],
-    "clip_scale": [0, -1, math.inf, math.nan, "1", None, True],
-    "clip": [0, -1, math.inf, math.nan, "2", None],
-    "width": [0, -1, math.inf, math.nan, None],
     "growth": [-0.1, 1.1, math.inf, math.nan, "1", None],
-    "ridge": [0, -1, math.inf, math.nan, None],
+    "ridge": [0, -1, math.inf, math.nan, "1", True, 1e-10],
+    "level_scale": [0, -1, math.inf, math.nan, "1", None],
+    "threshold_scale": [0, -1, math.inf, math.nan, "1", None],
 }
 
 
@@ -95,6 +94,61 @@ def test_a_bad_argument_is_refused_by_name(name: str, argument: str) -> None:
     for value in BAD_ARGUMENTS[argument]:
         with pytest.raises((ValueError, TypeError), match=f"^{argument} must be"):
             build(name, **{argument: value})
+
+
+SCALES = (
+    "v",
+    "width_scale",
+    "clip_scale",
+    "clip",
+    "width",
+    "alpha",
+    "level_scale",
+    "threshold_scale",
+)
+LIMITS = {
+    **dict.fromkeys(SCALES, (LARGEST, 1 / LARGEST)),
+    "delta": (checks.LEAST_DELTA, 1 - 1e-16),
+    "eps": (0.01, 1.0),
+    "ridge": (checks.LEAST_RIDGE, checks.LARGEST_RIDGE),
+}
+
+
+@every_class
+def test_everything_that_is_allowed_can_be_computed(name: str) -> None:
+    """Settings at the ends of their ranges, payoffs as large as they may be: no NaN, no overflow.
+
+    NumPy's warnings are errors here, and compiled code is asked what it holds.
+    """
+    knobs = [knob for knob in LIMITS if knob in inspect.signature(CLASSES[name]).parameters]
+    corners = [{knob: LIMITS[knob][end] for knob in knobs} for end in (0, 1)]
+    corners += [{knob: end} for knob in knobs for end in LIMITS[knob]]
+    for corner in corners:
+        policy = build(name, **{"horizon": 60_000} | corner)
+        for payoff in (LARGEST, -LARGEST)[: policy.rounds]:
+            policy.select(contexts(np.random.default_rng(0)))
+            policy.update(np.full(policy.plays, payoff))
+        held = policy._state if isinstance(policy, Compiled) else vars(policy).values()
+        for part in held:
+            if isinstance(part, np.ndarray) and part.dtype.kind == "f":
+                assert not np.isnan(part).any(), corner
+
+
+def test_what_fits_no_memory_is_refused_with_a_sentence() -> None:
+    with pytest.raises(ValueError, match="must leave room in memory, got 1000000000000000, 4 and"):
+        hb.MoM(10**15, K, D, eps=0.1, v=1.0)
+
+
+@every_class
+def test_a_masked_entry_is_refused_and_not_read_behind_its_mask(name: str) -> None:
+    policy = build(name)
+    good = contexts(np.random.default_rng(0))
+    hidden = np.ma.masked_array(good, mask=good == good[1, 1])
+    with refused(policy, "contexts must not be masked, and 1 of 12 entries are"):
+        policy.select(hidden)
+    policy.select(np.ma.masked_array(good))  # nothing is masked
+    with refused(policy, "payoffs must not be masked"):
+        policy.update(np.ma.masked_array(np.full(policy.plays, -999.0), mask=True))
 
 
 @every_class
@@ -183,11 +237,10 @@ def test_the_extremes_of_what_is_allowed_are_allowed(name: str) -> None:
         "seed": [0, 2**200, np.int64(3)],
         "alpha": [-0.999, 0, None],
         "clips": [True, np.False_],
-        "clip_scale": [1e-9, 1e9, 1],
-        "clip": [1e-9, 1e9],
-        "width": [1e-9, 1e9],
         "growth": [0, 1, 0.5],
         "ridge": [1e-9, 1e9],
+        "level_scale": [1e-9, 1e9],
+        "threshold_scale": [1e-9, 1e9],
     }
     for argument in extremes.keys() & accepted.keys():
         for value in extremes[argument]:
@@ -270,6 +323,7 @@ BAD_PAYOFFS: dict[str, Any] = {
     "ragged": lambda r: [[0.0]] * r + [[0.0, 1.0]],
     "nan": lambda r: [*np.zeros(r - 1), math.nan],
     "inf": lambda r: [math.inf, *np.zeros(r - 1)],
+    "too large": lambda r: [*np.zeros(r - 1), -1.01e100],
     "minus inf": lambda r: [*np.zeros(r - 1), -math.inf],
 }
 
@@ -345,21 +399,21 @@ def read_only(values: Any) -> np.ndarray:
 @every_class
 def test_contexts_and_payoffs_of_other_types_and_layouts_are_as_good(name: str) -> None:
     X = np.random.default_rng(4).integers(0, 2, size=(30, K, D)) / 4  # exact in every type
-    ways = (np.asarray, np.float32, np.asfortranarray, np.ndarray.tolist, read_only, strided)
+    ways = (
+        np.asarray,
+        np.float32,
+        np.asfortranarray,
+        np.ndarray.tolist,
+        read_only,
+        lambda values: np.repeat(values, 2, axis=-1)[..., ::2],
+    )
     policies = [build(name) for _ in ways]
     payoffs = np.arange(policies[0].plays) % 3 - 0.75
     for t in range(min(30, policies[0].rounds)):
-        assert (
-            len({policy.select(way(X[t])) for policy, way in zip(policies, ways, strict=True)}) == 1
-        )
+        arms = {policy.select(way(X[t])) for policy, way in zip(policies, ways, strict=True)}
+        assert len(arms) == 1
         for policy, way in zip(policies, ways, strict=True):
             policy.update(way(payoffs))
-
-
-def strided(values: np.ndarray) -> np.ndarray:
-    wide = np.zeros((*values.shape[:-1], 2 * values.shape[-1]))
-    wide[..., ::2] = values
-    return wide[..., ::2]
 
 
 def test_a_single_payoff_may_be_a_number_or_an_array_of_one() -> None:
@@ -391,9 +445,6 @@ def test_the_callers_arrays_are_neither_changed_nor_kept(name: str) -> None:
         np.testing.assert_array_equal(lent_payoffs, payoffs)
         lent_payoffs[:] = math.nan
     assert pickle.dumps(trusting) == pickle.dumps(wary)
-
-
-# The order of calls.
 
 
 @every_class

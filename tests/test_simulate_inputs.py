@@ -1,5 +1,6 @@
 """What a simulation takes for a policy, a world or a noise, and what it refuses."""
 
+import copy
 import math
 
 import numpy as np
@@ -110,6 +111,14 @@ def test_a_policy_that_has_played_is_refused():
     literal.update(0.0)
     with pytest.raises(ValueError, match="policy must be fresh: this CRT has played 1 rounds"):
         hb.simulate(literal, simple())
+    own = Scripted([0] * 9)
+    hb.simulate(own, TwoArms())
+    for reused in (own, copy.deepcopy(own)):
+        with pytest.raises(ValueError, match="this Scripted has played 9 rounds; build a new"):
+            hb.simulate(reused, TwoArms())
+    own = Scripted([0] * 9)
+    own.round = 0  # its own affair
+    hb.simulate(own, TwoArms())
     with pytest.raises(ValueError, match="the same policy is given twice"):
         hb.simulate_all([twice := hb.Uniform(50, 6, 4), twice], simple())
 
@@ -148,7 +157,7 @@ def test_a_policy_without_plays_or_rounds_is_refused(member, value):
         (lambda X: X * 1.001, "finite and no longer than 1; those of round 1 "),
         (lambda X: X[:, :1], "shape"),
         (lambda X: X[:, :, 0], "shape"),
-        (lambda X: X[:-1], "shape"),
+        (lambda X: X[:-1], "have run out: there are 8 rounds of them, and 9 are to be played"),
     ],
 )
 def test_bad_contexts_of_a_world_are_refused_with_its_name(kind, spoil, said):
@@ -156,6 +165,22 @@ def test_bad_contexts_of_a_world_are_refused_with_its_name(kind, spoil, said):
     with pytest.raises(ValueError, match="contexts of world spoilt") as caught:
         hb.simulate(nine_rounds(kind), world)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("block", [None, 1, 4])
+def test_a_log_of_contexts_that_is_too_short_is_noticed_in_whatever_block(block):
+    log = np.full((6, 2, 1), 0.5)
+    world = spoilt(contexts=lambda _, __, first, n, ___: log[first : first + n])
+    with pytest.raises(ValueError, match="there are 6 rounds of them, and 9 are to be played"):
+        hb.simulate(nine_rounds("plain"), world, block=block)
+
+
+@pytest.mark.parametrize("kind", ["plain", "uniform"])
+def test_a_theta_longer_than_1_is_mentioned(kind):
+    world = spoilt(theta_star=lambda *_: np.array([1.5]))
+    with pytest.warns(UserWarning, match=r"has norm 1.5, and .*Units\(noise, factor=1.5\)") as seen:
+        hb.simulate(nine_rounds(kind), world)
+    assert seen[0].filename == __file__  # it points at the caller's line
 
 
 @pytest.mark.parametrize("block", [None, 1, 3])
@@ -187,6 +212,31 @@ def test_a_noise_that_is_not_finite_is_refused(kind, bad):
 
 
 @by_kind
+def test_a_noise_too_large_to_be_squared_is_refused(kind):
+    with pytest.raises(ValueError, match="at most 1e\\+100 in absolute value"):
+        hb.simulate(nine_rounds(kind), TwoArms(Silence(size=1.1e100)))
+
+
+@by_kind
+@pytest.mark.parametrize("part", ["contexts", "theta_star", "draws"])
+def test_a_masked_entry_of_a_world_or_a_noise_is_refused(kind, part):
+    def hidden(values):
+        return np.ma.masked_array(values, mask=True)
+
+    class Hidden(Silence):
+        def draw(self, rng, n):
+            return hidden(super().draw(rng, n))
+
+    members = {
+        "contexts": {"contexts": lambda *args: hidden(TwoArms.contexts(*args))},
+        "theta_star": {"theta_star": lambda *_: hidden([0.8])},
+        "draws": {"noise": Hidden()},
+    }
+    with pytest.raises(ValueError, match=rf"^{part} .*must not be masked"):
+        hb.simulate(nine_rounds(kind), spoilt(**members[part]))
+
+
+@by_kind
 def test_a_noise_with_too_few_draws_is_refused(kind):
     class Short(Silence):
         def draw(self, rng, n):
@@ -199,3 +249,31 @@ def test_a_noise_with_too_few_draws_is_refused(kind):
 def test_means_that_are_no_probabilities_are_refused_by_the_two_point_noise():
     with pytest.raises(ValueError, match="mean must be in"):
         hb.simulate(Scripted([0] * 3), TwoArms(hb.noise.TwoPointPayoff(2.0)))
+
+
+class Mixed:
+    """Draws all of one kind before those of the next, so that they depend on the block."""
+
+    def draw(self, rng, n):
+        return rng.standard_normal(n) * rng.choice([1.0, 5.0], n)
+
+
+@by_kind
+def test_a_noise_whose_draws_depend_on_the_block_is_refused_and_in_order_it_is_not(kind):
+    for law in (Mixed(), hb.noise.Units(Mixed(), 10.0)):
+        with pytest.raises(ValueError, match=r"depend on how many .* hb\.noise\.InOrder"):
+            hb.simulate(nine_rounds(kind), TwoArms(law))
+    runs = [
+        hb.simulate(nine_rounds(kind), TwoArms(hb.noise.InOrder(Mixed())), block=block)
+        for block in (None, 1)
+    ]
+    assert runs[0].curve.tolist() == runs[1].curve.tolist()
+
+
+def test_a_world_of_ones_own_may_name_its_noise():
+    by_name, same = (
+        hb.simulate(hb.LinUCB(50, 2, 1), TwoArms(law)) for law in ("student-t", hb.noise.StudentT())
+    )
+    assert by_name.curve.tolist() == same.curve.tolist()
+    with pytest.raises(ValueError, match=r"a family: give hb.noise.Gaussian\(\)"):
+        hb.simulate(hb.LinUCB(50, 2, 1), TwoArms("gaussian"))

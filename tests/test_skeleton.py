@@ -20,7 +20,7 @@ def read(path):
 
 PROJECT = tomllib.loads(read("pyproject.toml"))["project"]
 CITATION = yaml.safe_load(read("CITATION.cff"))
-LOCKS = ("bootstrap", "test", "lab", "book", "bench")
+LOCKS = ("bootstrap", "test", "lab", "book", "bench", "logs")
 EXTRAS_OF_LOCK = {lock: (lock,) for lock in LOCKS[1:]} | {"test": ("test", "cluster")}
 HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
 MACHINES = [

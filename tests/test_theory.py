@@ -5,11 +5,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import lambertw
 
-from heavybandit import lower_bound, theory
+from heavybandit import theory
 
 E2 = math.e**2  # a horizon with ln T = 2
 L8 = 4 * math.exp(-6)  # the δ for which L = ln(2·1·e²·2/δ) = 8 at T = e², K = 1
@@ -32,6 +32,7 @@ dims = st.integers(1, 100)
         (theory.log_term(E2, 1, 0.5), 2 + math.log(8)),
         (theory.log_term(E2, 1, L8), 8),
         (theory.alpha_bmm(16.0, 16 / 12, THIRD), 8 * 2),
+        (theory.alpha_bmm(1e9, 3, 1), 6),  # with a finite variance it does not grow
         (theory.alpha_btc(16.0, E2, 1, 4, L8, THIRD), (16 / 3 + 8 + 4) * 2),
         (theory.theorem1(E2, 1, 1, 3, L8, 1), 120 * 7 * 2 * 4 * math.e + 5 * 4 * math.e),
         # T^{1/(1+ε)} = e^{1.5} and (12v)^{3/4} = 8
@@ -46,7 +47,9 @@ dims = st.integers(1, 100)
         (theory.lemma1([-16.0, 1.0], 2, 0.5, 4), 2 * (65 / 4) + (65 / 4) ** 2),
         (theory.lemma2_threshold(16.0, 16 / 12, THIRD, 0.5), 8),
         (theory.lemma3(4, math.e), 10 * math.sqrt(math.e)),
+        (theory.lemma3(10, 0), 0),
         (theory.lemma6(3, 1, 4, math.e), 8 * 2 * 10 * math.sqrt(math.e)),
+        (theory.lemma6(1, 6, 10, 1), 0),  # so as printed it fails for a stage of one round
         (theory.lemma7(64.0, 4, 1), 2),
         (theory.lemma7(16.0, 16, THIRD), 2),
         # p/(1−2p) is ½ for p = γ^{1+ε} = ¼, and 1/14 for 1/16; times T/K it is 4
@@ -57,6 +60,7 @@ dims = st.integers(1, 100)
         (theory.theorem3_repaired(401, 4, 1), 0.1444 * 400 * 100),
         (theory.theorem3_repaired(401, 4, 0.5), 0.054872 * 400 * 1000),
         (theory.theorem3_repaired(1601, 4, THIRD), 0.38**4 * 1600 * 400**2),
+        (theory.theorem3_repaired(10**4, 4, 0.001), math.inf),  # and no overflow
         (theory.lemma8(3, 10, 8, 0.5, 1), 3 + 10 * math.sqrt(math.log(2))),
         # 2m/δ = e⁸, and 2 ln m + ln det A = 16
         (theory.mom_beta(9, 50, 16, 16 - 2 * math.log(50), 3, 100 * math.exp(-8), 1), 85),
@@ -126,12 +130,6 @@ def test_a_whole_number_of_plays_may_exceed_what_64_bits_hold(form, many):
     np.testing.assert_allclose(form(many), form(many * 1.0), rtol=1e-15)
 
 
-@given(st.floats(1, 1e9))
-def test_widths_do_not_grow_with_the_round_when_the_variance_is_finite(t):
-    assert theory.growth(t, 1) == 1
-    assert theory.alpha_bmm(t, 3, 1) == pytest.approx(6)
-
-
 @pytest.mark.parametrize(
     ("horizon", "dim", "n_arms", "eps", "applies"),
     [
@@ -196,36 +194,6 @@ def test_lemma_7_with_any_gamma_is_what_lemma_8_leaves_to_the_other_arms(K, T, e
     played = theory.lemma8(T / K, T, T / K, gamma, eps)
     left = gamma**eps * (T - played)
     assert theory.lemma7_with_gamma(T, K, eps, gamma) == pytest.approx(left, abs=1e-9 * T)
-
-
-def proved(T, d, K, eps):
-    """What the stages of the construction with a capped γ cost together, over Theorem 3's bound."""
-    world = lower_bound(T, d, K, eps, gamma_from="capped")
-    assert world.theta_norm <= 1 + 1e-12
-    each = theory.lemma7_with_gamma(world.stage_length, K, eps, world.gamma)
-    return world.n_stages * each / theory.theorem3(T, d, eps)
-
-
-@settings(max_examples=1000)
-@given(st.integers(4, 40), st.integers(1, 400), st.floats(0.05, 1), st.floats(1, 1e6))
-def test_the_repaired_horizon_is_long_enough_for_any_size(K, more, eps, factor):
-    d = K + more
-    least = theory.theorem3_repaired(d, K, eps)
-    for T in (least, least * factor):
-        if T < 1e300:
-            assert proved(math.ceil(T), d, K, eps) >= 1
-
-
-def test_far_below_the_repaired_horizon_the_capped_construction_proves_nothing_of_the_kind():
-    # where d/K is large, ‖θ*‖ ≤ 1 costs more than Theorem 3 can bear
-    for d in (4001, 8001):
-        T = math.ceil(theory.theorem3_repaired(d, 4, 1) / 100)
-        assert proved(T, d, 4, 1) < 1
-
-
-def test_lemma_6_as_printed_fails_for_a_stage_of_one_round():
-    assert theory.lemma6(1, 6, 10, 1) == 0
-    assert theory.lemma3(10, 0) == 0
 
 
 @given(horizons, dims, arms, v_values, delta_values, eps_values, st.floats(1.01, 10))
@@ -375,16 +343,12 @@ def test_bad_input_is_refused_with_a_sentence_that_names_the_argument(argument, 
         call()
 
 
-def test_a_checked_form_keeps_its_name_its_arguments_and_its_docstring():
-    assert "eps" in inspect.signature(theory.growth).parameters
-    assert theory.growth.__name__ == "growth"
-    assert "t^{(1−ε)/(2(1+ε))}" in inspect.getdoc(theory.growth)
-
-
-@pytest.mark.parametrize("value", ["0.5", True, None, [0.5], 10**400])
+@pytest.mark.parametrize("value", ["0.5", True, None, [0.5]])
 def test_what_is_no_number_is_refused_as_such(value):
     with pytest.raises(TypeError, match=r"^eps must be a number in \(0, 1\], got "):
         theory.growth(5.0, value)
+    with pytest.raises(ValueError, match=r"^eps must be in \(0, 1\], got 10{19}… \(401 digits\)$"):
+        theory.growth(5.0, 10**400)
 
 
 def test_the_repaired_horizon_is_infinite_rather_than_an_overflow():

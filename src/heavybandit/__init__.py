@@ -21,16 +21,22 @@ if TYPE_CHECKING:
     from . import noise as noise
     from . import paper as paper
     from . import theory as theory
+    from .counterfactual import Counterfactual as Counterfactual
+    from .counterfactual import counterfactual as counterfactual
+    from .counterfactual import counterfactuals as counterfactuals
     from .engine import *  # noqa: F403
     from .engine.leap import leap as leap
     from .instances import fixed_arms as fixed_arms
     from .instances import lower_bound as lower_bound
     from .instances import misaligned as misaligned
     from .instances import section6 as section6
+    from .instances import sphere_arms as sphere_arms
     from .instances import symmetric as symmetric
     from .own.checking import check_noise as check_noise
     from .own.checking import check_policy as check_policy
     from .own.checking import check_world as check_world
+    from .own.replay import Replay as Replay
+    from .own.replay import replay as replay
     from .simulate import Run as Run
     from .simulate import simulate as simulate
     from .simulate import simulate_all as simulate_all
@@ -42,10 +48,13 @@ __version__ = "0.1.0"
 _MODULES = ("instances", "later", "noise", "paper", "theory")
 _HOMES = {  # public name → the module that defines it; policies are found in `engine`
     **dict.fromkeys(
-        ("fixed_arms", "lower_bound", "misaligned", "section6", "symmetric"), "instances"
+        ("fixed_arms", "lower_bound", "misaligned", "section6", "sphere_arms", "symmetric"),
+        "instances",
     ),
     **dict.fromkeys(("check_noise", "check_policy", "check_world"), "own.checking"),
+    **dict.fromkeys(("Counterfactual", "counterfactual", "counterfactuals"), "counterfactual"),
     "leap": "engine.leap",
+    **dict.fromkeys(("Replay", "replay"), "own.replay"),
     **dict.fromkeys(("Run", "simulate", "simulate_all"), "simulate"),
 }
 
@@ -82,15 +91,15 @@ if not TYPE_CHECKING:  # type checkers read the imports above, and so still see 
 
 
 class _Package(ModuleType):
-    """`heavybandit.simulate` is the function, though there is a module of that name.
+    """`heavybandit.simulate` and `counterfactual` are functions, though modules have these names.
 
     Whenever a submodule is imported, Python stores it in the package under its name. This keeps the
-    function there, in whatever order things are imported.
+    functions there, in whatever order things are imported.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name == "simulate" and isinstance(value, ModuleType):
-            value = value.simulate
+        if name in ("simulate", "counterfactual") and isinstance(value, ModuleType):
+            value = getattr(value, name)
         super().__setattr__(name, value)
 
 

@@ -18,8 +18,15 @@ import numpy as np
 Form = TypeVar("Form", bound=Callable[..., Any])
 
 
-def whole(name: str, value: SupportsIndex, least: int) -> int:
-    """A whole number of at least `least`."""
+LEAST_RIDGE, LARGEST_RIDGE = 1e-9, 1e9
+"""Below, the inverse of a matrix that starts so small loses all its digits; above, 1 + T/λ is 1."""
+
+LEAST_DELTA = 1e-200
+"""Below, 2T²/δ and its like could be infinite."""
+
+
+def whole(name: str, value: SupportsIndex, least: int, most: int | None = None) -> int:
+    """A whole number of at least `least`, and of at most `most` if that is given."""
     wanted = f"{name} must be a whole number of at least {least}, got {value!r}"
     if isinstance(value, bool | np.bool_):
         raise TypeError(wanted)
@@ -30,6 +37,8 @@ def whole(name: str, value: SupportsIndex, least: int) -> int:
         raise TypeError(f"{wanted}{hint}") from None
     if number < least:
         raise ValueError(f"{name} must be at least {least}, got {number}")
+    if most is not None and number > most:
+        raise ValueError(f"{name} must be at most {most}, got {_short(number)}")
     return number
 
 
@@ -47,12 +56,20 @@ def real(
         if isinstance(value, bool | np.bool_ | str | bytes):
             raise TypeError
         number = float(value)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number {allowed}, got {value!r}") from None
+    except OverflowError:  # a whole number, or a fraction, beyond all floats
+        raise ValueError(f"{name} must be {allowed}, got {_short(value)}") from None
     at_an_end = (number == low and ends[0] == "[") or (number == high and ends[1] == "]")
     if not (low < number < high or at_an_end):
         raise ValueError(f"{name} must be {allowed}, got {number!r}")
     return number
+
+
+def _short(value: object) -> str:
+    """A value as messages show it, however many digits it has."""
+    digits = str(value)
+    return digits if len(digits) <= 40 else f"{digits[:20]}… ({len(digits)} digits)"
 
 
 def finite(name: str, value: SupportsFloat) -> float:
@@ -60,9 +77,11 @@ def finite(name: str, value: SupportsFloat) -> float:
     return real(name, value, allowed="finite")
 
 
-def positive(name: str, value: SupportsFloat) -> float:
-    """A number above 0 that is not infinite."""
-    return real(name, value, 0, allowed="positive and finite")
+def positive(name: str, value: SupportsFloat, most: float | None = None) -> float:
+    """A number above 0 that is not infinite; if `most` is given, from 1/most to most."""
+    if most is None:
+        return real(name, value, 0, allowed="positive and finite")
+    return real(name, value, 1 / most, most, "[]", f"positive, from {1 / most:g} to {most:g}")
 
 
 def at_least(name: str, value: SupportsFloat, least: float) -> float:
@@ -76,8 +95,26 @@ def eps(name: str, value: SupportsFloat) -> float:
 
 
 def delta(name: str, value: SupportsFloat) -> float:
-    """δ, a probability strictly between 0 and 1."""
-    return real(name, value, 0, 1)
+    """δ, a probability below 1, and not so close to 0 that 1/δ is infinite."""
+    return real(name, value, LEAST_DELTA, 1, "[)")
+
+
+def ridge(name: str, value: SupportsFloat) -> float:
+    """A multiple of the unit matrix that a regression starts with."""
+    return real(name, value, LEAST_RIDGE, LARGEST_RIDGE, "[]")
+
+
+def unmasked(name: str, values: Any) -> Any:
+    """Values without masked entries: NumPy would go on with what stands behind a mask."""
+    if isinstance(values, np.ma.MaskedArray):
+        hidden = int(np.sum(values.mask))
+        if hidden:
+            raise ValueError(
+                f"{name} must not be masked, and {hidden} of {values.size} entries are; "
+                f"fill them, or leave them out"
+            )
+        return values.data
+    return values
 
 
 def flag(name: str, value: bool) -> bool:

@@ -44,6 +44,7 @@ class UniformContexts:
     low: float = 0.0  # 0: the positive orthant, as in Section 6; −1: symmetric about 0
     v_central: float | None = None  # the bound on the central moment that the paper prints
     v_raw: float | None = None  # and the one on the raw moment
+    theta_norm: float = 1.0  # ‖θ*‖
 
     def theta_star(self, seed: int) -> Floats:
         """θ*, the same for every seed."""
@@ -70,21 +71,30 @@ class UniformContexts:
 
 
 def _world(
-    name: str, noise: str | Noise, n_arms: int, dim: int, theta: Floats, low: float = 0.0
+    name: str,
+    noise: str | Noise,
+    n_arms: int,
+    dim: int,
+    theta_norm: float,
+    direction: Floats,
+    low: float = 0.0,
 ) -> UniformContexts:
+    """A world with θ* = theta_norm·direction, and the bounds that the paper prints, if any."""
     v_central, v_raw = (
         PRINTED_BOUNDS.get(noise, (None, None)) if isinstance(noise, str) else (None,) * 2
     )
-    law = noises.by_name(noise) if isinstance(noise, str) else as_noise(noise)
+    law, norm = as_noise(noise), checks.real("theta_norm", theta_norm, 0, 1, "(]")
+    smaller = "" if norm == 1 else f" with norm {norm:g}"
     return UniformContexts(
-        name=f"{name}/{law.name}",
+        name=f"{name}{smaller}/{law.name}",
         n_arms=whole("n_arms", n_arms, 1),
         dim=whole("dim", dim, 1),
         noise=law,
-        theta=tuple(float(x) for x in theta),
+        theta=tuple(float(norm * x) for x in direction),
         low=low,
         v_central=v_central,
         v_raw=v_raw,
+        theta_norm=norm,
     )
 
 
@@ -94,32 +104,33 @@ def _along_ones(dim: int) -> Floats:
 
 
 def section6(
-    noise: str | Noise = "student-t", *, n_arms: int = 20, dim: int = 10
+    noise: str | Noise = "student-t", *, n_arms: int = 20, dim: int = 10, theta_norm: float = 1.0
 ) -> UniformContexts:
     """Section 6: d = 10, K = 20, θ* = 1/√d, contexts uniform on [0,1]^d and then normalised.
 
     `noise` is "student-t", "pareto" (as printed, mean 0.015), "pareto-centred", or a noise.
     θ* points along the mean context, so that the arm nearest to the mean is the best one.
+    `theta_norm` is ‖θ*‖, 1 in the paper.
     """
-    return _world("section6", noise, n_arms, dim, _along_ones(dim))
+    return _world("section6", noise, n_arms, dim, theta_norm, _along_ones(dim))
 
 
 def misaligned(
-    noise: str | Noise = "student-t", *, n_arms: int = 20, dim: int = 10
+    noise: str | Noise = "student-t", *, n_arms: int = 20, dim: int = 10, theta_norm: float = 1.0
 ) -> UniformContexts:
     """Section 6 with a θ* at a right angle to the mean context: its signs alternate."""
     whole("dim", dim, 2)
     theta = np.zeros(dim)
     even = dim - dim % 2
     theta[:even:2], theta[1:even:2] = 1.0, -1.0
-    return _world("misaligned", noise, n_arms, dim, theta / math.sqrt(even))
+    return _world("misaligned", noise, n_arms, dim, theta_norm, theta / math.sqrt(even))
 
 
 def symmetric(
-    noise: str | Noise = "student-t", *, n_arms: int = 20, dim: int = 10
+    noise: str | Noise = "student-t", *, n_arms: int = 20, dim: int = 10, theta_norm: float = 1.0
 ) -> UniformContexts:
     """Section 6 with entries uniform on [−1,1] before normalising: the mean context is 0."""
-    return _world("symmetric", noise, n_arms, dim, _along_ones(dim), low=-1.0)
+    return _world("symmetric", noise, n_arms, dim, theta_norm, _along_ones(dim), low=-1.0)
 
 
 @dataclass(frozen=True)
@@ -183,11 +194,29 @@ def fixed_arms(contexts: Any, theta: Any, noise: str | Noise = "student-t") -> F
     longest = float(np.sqrt((X * X).sum(axis=1)).max())
     if longest > LONGEST:
         raise ValueError(f"contexts must have norm at most 1, got one of norm {longest:.6g}")
-    law = noises.by_name(noise) if isinstance(noise, str) else as_noise(noise)
-    world = FixedArms(tuple(map(tuple, X.tolist())), tuple(theta.tolist()), law)
-    if isinstance(law, noises.TwoPointPayoff):
-        law.probability(world.means)  # refuses means that are not probabilities over γ
+    world = FixedArms(tuple(map(tuple, X.tolist())), tuple(theta.tolist()), as_noise(noise))
+    world.noise.check_means(world.means)
     return world
+
+
+def sphere_arms(
+    noise: str | Noise = "student-t",
+    *,
+    n_arms: int = 8,
+    dim: int = 5,
+    theta_norm: float = 1.0,
+    draw: int = 0,
+) -> FixedArms:
+    """Fixed arms in directions that were drawn once and for all, uniformly; and θ* likewise.
+
+    `draw` numbers the worlds of this kind; it has nothing to do with the seed of a run.
+    """
+    rng = stream(whole("draw", draw, 0), THETA_STREAM)
+    points = rng.standard_normal((whole("n_arms", n_arms, 1) + 1, whole("dim", dim, 1)))
+    for point in points:
+        point /= math.sqrt(math.fsum(x * x for x in point.tolist()))
+    norm = checks.real("theta_norm", theta_norm, 0, 1, "(]")
+    return fixed_arms(points[1:], norm * points[0], noise)
 
 
 GAMMA_FROM = ("horizon", "stage", "capped")

@@ -25,8 +25,8 @@ context of 0: here such a round is not learnt from.
 Hvt-UCB was found, so it has no such reading. Two more knobs are ours: `clips=False` never clips,
 which leaves HEAVY-OFUL a ridge regression in the ball with the same weights, regularisation and
 width, and Hvt-UCB the same step without the clip (no ridge regression: its step is α times as long
-as that); `clip_scale` multiplies the threshold τ_t. `width_scale` multiplies β wherever it stands,
-in Hvt-UCB's σ_t too.
+as that); `threshold_scale` multiplies the threshold τ_t. `width_scale` multiplies β wherever it
+stands, in Hvt-UCB's σ_t too, and `ridge` is λ wherever it stands.
 
 ν is v^{1/(1+ε)}, with v a bound on the central 1+ε moment. ‖x‖ and ‖θ*‖ are at most 1.
 """
@@ -39,7 +39,7 @@ import numpy as np
 
 from . import checks
 from .paper import argmax
-from .policy import Floats, HeavyTailedPolicy, Look, PlainSettings, Policy, setting
+from .policy import LARGEST, Floats, Look, PlainSettings, Policy, TruncatingSettings, setting
 
 Y_SCALE = 1.4826
 """The standard deviation of a normal law over its median absolute value."""
@@ -123,11 +123,29 @@ def project(theta: Floats, M: Floats, radius: float) -> Floats:
     return np.asarray(Q @ shrunk(high))
 
 
-class HuberSettings(HeavyTailedPolicy):
-    """What HEAVY-OFUL and Hvt-UCB take: whether residuals are clipped, and at how many τ_t."""
+class HuberSettings(TruncatingSettings):
+    """What HEAVY-OFUL and Hvt-UCB take: whether residuals are clipped, and λ, `ridge`.
+
+    If no ridge is given it is the published one.
+    """
 
     clips: bool = setting(checks.flag, default=True)
-    clip_scale: float = setting(checks.positive, default=1.0)
+    ridge: float = setting(checks.ridge, default=None)
+
+    def _begin(self) -> None:
+        if self.ridge is None:
+            self.ridge = self._published_ridge()
+        super()._begin()
+
+    def _published_ridge(self) -> float:
+        return float(self.dim)
+
+
+class HeavyOFULSettings(PlainSettings, HuberSettings):
+    """HEAVY-OFUL's, whose circulated constants have another λ."""
+
+    def _published_ridge(self) -> float:
+        return self.dim / 100 if self._circulated else float(self.dim)
 
 
 class _Huber(HuberSettings):
@@ -148,39 +166,38 @@ class _Huber(HuberSettings):
         return math.sqrt(2 * kappa) * log_part / self._Lambda ** (1 / (1 + self.eps))
 
     def _tau(self, tau_0: float, w: float) -> float:
-        """τ_t = τ₀ (√(1+w²)/w) t^e, times `clip_scale`; infinite where nothing is clipped."""
+        """τ_t = τ₀ (√(1+w²)/w) t^e, times `threshold_scale`; infinite where nothing is clipped."""
         if not self.clips:
             return math.inf
-        return self.clip_scale * tau_0 * math.sqrt(1 + w**2) / w * self.round**self._e
+        return self.threshold_scale * tau_0 * math.sqrt(1 + w**2) / w * self.round**self._e
 
 
-class HeavyOFUL(PlainSettings, _Huber):
+class HeavyOFUL(_Huber, HeavyOFULSettings):
     """HEAVY-OFUL: argmax xᵀθ̂_{t−1} + β_{t−1}‖x‖_{H⁻¹}, θ̂ by adaptive Huber regression."""
 
     look = Look("#44AA99", "H", "--")
 
     def _prepare(self) -> None:
         super()._prepare()
-        self._lam = self.dim / 100 if self._circulated else float(self.dim)
         self._radius = math.sqrt(1.1) if self._circulated else 1.0
         self._divisor = 10_000 if self._circulated else 1
         self._history: list[tuple[Floats, float, float, float]] = []  # x_s, r_s, σ_s, τ_s
         self._theta = np.zeros(self.dim)
-        self._H = self._lam * np.eye(self.dim)
+        self._H = self.ridge * np.eye(self.dim)
 
     def _kappa(self) -> float:
         """κ = d ln(1 + T/(dλσ_min²))."""
         d, T = self.dim, self.horizon
-        return d * math.log(1 + T / (d * self._lam * self._sigma_min**2))
+        return d * math.log(1 + T / (d * self.ridge * self._sigma_min**2))
 
     def _beta(self, t: int) -> float:
         """β_t = 3√λ + 24 t^e √(2κ)(ln 3T)^e Λ^{ε/(1+ε)}, divided if circulated; β_0 = √λ."""
         if t == 0:
-            return math.sqrt(self._lam)
+            return math.sqrt(self.ridge)
         log_part = math.log(3 * self.horizon) ** self._e
         Lambda_part = self._Lambda ** (self.eps / (1 + self.eps))
         spread = 24 * t**self._e * math.sqrt(2 * self._kappa()) * log_part * Lambda_part
-        return (3 * math.sqrt(self._lam) + spread) / self._divisor
+        return (3 * math.sqrt(self.ridge) + spread) / self._divisor
 
     def _choose(self, X: Floats, luck: float) -> int:
         norms = np.sqrt(np.einsum("ad,de,ae->a", X, np.linalg.inv(self._H), X))
@@ -199,7 +216,7 @@ class HeavyOFUL(PlainSettings, _Huber):
         self._history.append((x, float(payoffs[0]), sigma, tau))
         V, y, sigmas, taus = (np.array(column) for column in zip(*self._history, strict=True))
         self._H = self._H + np.outer(x, x) / sigma**2
-        self._theta = huber_regression(V, y, sigmas, taus, self._lam, self._radius)
+        self._theta = huber_regression(V, y, sigmas, taus, self.ridge, self._radius)
         self.clipped += bool(abs(payoffs[0] - x @ self._theta) / sigma > tau)
 
 
@@ -212,19 +229,18 @@ class HvtUCB(_Huber):
 
     def _prepare(self) -> None:
         super()._prepare()
-        self._lam = float(self.dim)
         self._theta = np.zeros(self.dim)
-        self._V = self._lam * np.eye(self.dim)
+        self._V = self.ridge * np.eye(self.dim)
 
     def _kappa(self) -> float:
         """κ = d ln(1 + T/(ασ_min²λd))."""
         d, T = self.dim, self.horizon
-        return d * math.log(1 + T / (self._alpha * self._sigma_min**2 * self._lam * d))
+        return d * math.log(1 + T / (self._alpha * self._sigma_min**2 * self.ridge * d))
 
     def _beta(self, t: int) -> float:
         """β_t = 107 Λ τ₀ t^e + √(6λ), and β_0 = √(6λ); all times `width_scale`."""
         grows = 107 * self._Lambda * self._tau_0(self._kappa()) * t**self._e if t else 0.0
-        return self.width_scale * (grows + math.sqrt(6 * self._lam))
+        return self.width_scale * (grows + math.sqrt(6 * self.ridge))
 
     def _choose(self, X: Floats, luck: float) -> int:
         norms = np.sqrt(np.einsum("ad,de,ae->a", X, np.linalg.inv(self._V), X))
@@ -248,24 +264,23 @@ class HvtUCB(_Huber):
 class ClippedSettings(Policy):
     """What ClippedUCB takes; its docstring says what each does."""
 
-    width: float = setting(checks.positive, default=0.1)
-    clip: float = setting(checks.positive, default=1.0)
+    width_scale: float = setting(checks.positive, LARGEST, default=0.1)
+    threshold_scale: float = setting(checks.positive, LARGEST, default=1.0)
     growth: float = setting(checks.real, 0, 1, "[]", default=0.0)
-    ridge: float = setting(checks.positive, default=10.0)
+    ridge: float = setting(checks.ridge, default=10.0)
     clips: bool = setting(checks.flag, default=True)
 
 
 class ClippedUCB(ClippedSettings):
     """Ridge regression on clipped residuals, with widths in units of the noise that it measures.
 
-    Plays argmax xᵀθ̂ + width·s·√(xᵀA⁻¹x), A = ridge·I + Σxxᵀ. A payoff r enters as
-    xᵀθ̂ + e, where e is the residual r − xᵀθ̂ clipped at ±clip·s·t^growth. s is 1.4826 times an
-    estimate of the median of |r − xᵀθ̂|, which starts at 1, is multiplied by exp(½/√t) after a
-    larger residual and divided by it after a smaller one. With growth = 0 the estimate is off for
-    ever if the noise is skewed; with growth > 0 that goes away, and so, in the end, does the
-    clipping. Not for payoffs that are mostly one value and seldom another, like clicks: what is
-    seldom looks like an outlier, is clipped away, and s sinks towards 0. The defaults are what
-    notebook 09 tuned it to.
+    Plays argmax xᵀθ̂ + width_scale·s·√(xᵀA⁻¹x), A = ridge·I + Σxxᵀ. A payoff r enters as
+    xᵀθ̂ + e, where e is the residual r − xᵀθ̂ clipped at ±threshold_scale·s·t^growth. s is 1.4826
+    times an estimate of the median of |r − xᵀθ̂|, which starts at 1, is multiplied by exp(½/√t)
+    after a larger residual and divided by it after a smaller one. With growth = 0 the estimate is
+    off for ever if the noise is skewed; with growth > 0 that goes away, and so, in the end, does
+    the clipping. Not for payoffs that are mostly one value and seldom another, like clicks, nor for
+    noise that is skewed and larger where more is paid: what is clipped away is then the message.
     """
 
     look = Look("#CC3311", "p", "-")
@@ -279,13 +294,14 @@ class ClippedUCB(ClippedSettings):
     def _choose(self, X: Floats, luck: float) -> int:
         A_inv = np.linalg.inv(self._A)
         norms = np.sqrt(np.einsum("ad,de,ae->a", X, A_inv, X))
-        return argmax(X @ (A_inv @ self._b) + self.width * Y_SCALE * self._scale * norms)
+        return argmax(X @ (A_inv @ self._b) + self.width_scale * Y_SCALE * self._scale * norms)
 
     def _learn(self, x: Floats, payoffs: Floats) -> None:
         t = self.round
         mean = float(x @ np.linalg.inv(self._A) @ self._b)
         residual = payoffs[0] - mean
-        tau = self.clip * Y_SCALE * self._scale * t**self.growth if self.clips else math.inf
+        units = Y_SCALE * self._scale * t**self.growth
+        tau = self.threshold_scale * units if self.clips else math.inf
         self.clipped += bool(abs(residual) > tau)
         self._A = self._A + np.outer(x, x)
         self._b = self._b + (mean + clip(residual, tau)) * x

@@ -33,13 +33,25 @@ What the paper leaves open is read as follows:
          taken 1 + `TIE` times as large, and the difference of step 14 larger by `TIE`. Equality is
          not rare: with v = 3, SupBMM's α + 1 is 7, and after 195 rounds with one unit vector
          7/√196 is 2^{-1}.
+    R16  Three more knobs are ours, each 1 in the paper. `ridge` is λ of A₁ = λI and enters nowhere
+         else: MoM and CRT take det A/det A₁ for their det A, and no "+1" becomes √λ. `level_scale`
+         multiplies the level 1/√T₀ of step 8. `threshold_scale` multiplies h (step 6), η_t and b_t.
 
 The constants of MENU and TOFU are those of Shao et al. 2018 (NeurIPS). Those of MoM and CRT were
 taken from a public implementation descended from the authors' own (the code of arXiv 2110.13876,
 whose algorithm files say that they come from arXiv 2004.13465 with permission and were modified);
 we had no access to the text of Medina & Yang 2016, and CRT's √(2v² ln t) could not be confirmed.
-`constants="circulated"` takes its plays per round and its shrunken widths (not its every index),
-with v the central moment throughout; it is a reading of its own, never "the paper's".
+`constants="circulated"` takes its plays per round, its shrunken widths and its thresholds (BTC's h
+is the 2-norm for every ε; TOFU's b_t has v/ln(2T/δ) to the power ½ and lags two rounds), with v the
+central moment throughout; it is a reading of its own, never "the paper's". Driven beside that code
+on the same contexts and payoffs it chooses the same arms but for these differences, which remain:
+
+    ties     R4; there, whichever value has the largest last bit
+    median   R5; there, MoM's median of an even count is the mean of the middle two
+    rounds   MoM's m is rounded down; there, its β has m as it is and it makes ⌈m⌉ rounds. The flat
+             BMM and MENU make ⌊T/plays⌋ rounds; there, one more
+    t        the widths of round t have t; there, all but MoM's have t − 1 (and no growth in round
+             1), which for ε = 1 matters to CRT alone
 """
 
 from __future__ import annotations
@@ -49,7 +61,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from .policy import TIE, Floats, HeavyTailedPolicy, Look, PlainSettings, StagedSettings
+from .policy import (
+    TIE,
+    Floats,
+    HeavyTailedPolicy,
+    Look,
+    PlainSettings,
+    StagedSettings,
+    TruncatingSettings,
+)
 
 
 def argmax(values: Floats) -> int:
@@ -135,12 +155,29 @@ class _Literal(HeavyTailedPolicy):
         L = self._log_term()
         return (2 / 3 * L + math.sqrt(2 * L * self.v) + self.v) * self._growth()
 
+    def _bmm(self, V: Floats, Y: Floats, X: Floats, alpha: float) -> tuple[Floats, Floats]:
+        """Algorithm 1 from A₁ = λI, which is that from I for contexts divided by √λ (R16)."""
+        root = math.sqrt(self.ridge)
+        return bmm(V / root, Y, X / root, alpha)
+
+
+class _Truncating(_Literal, TruncatingSettings):
+    """Estimates by Algorithm 2."""
+
+    def _btc(
+        self, V: Floats, y: Floats, X: Floats, alpha: float, eps: float
+    ) -> tuple[Floats, Floats]:
+        """Algorithm 2 from A₁ = λI, and with c·h for h: |βr| ≤ ch where |β(r/c)| ≤ h (R16)."""
+        root, c = math.sqrt(self.ridge), self.threshold_scale
+        r_hat, w = btc(V / root, y / c, X / root, alpha, eps)
+        return c * r_hat, w
+
 
 class _Master(_Literal, StagedSettings):
     """Algorithm 3: screens the arms through S stages, each with an index set of its own.
 
-    The stages can run out (R12) only for 5, 6, 7 and 17 to 20 rounds: for any other number T₀ of
-    rounds 2^{-S} ≤ 1/√T₀, so that in stage S either step 8 or step 11 applies.
+    With `level_scale` 1 the stages can run out (R12) only for 5, 6, 7 and 17 to 20 rounds: for any
+    other number T₀ of rounds 2^{-S} ≤ 1/√T₀, so that in stage S either step 8 or step 11 applies.
     """
 
     def _prepare(self) -> None:
@@ -160,7 +197,7 @@ class _Master(_Literal, StagedSettings):
             r_hat, w = self._basic(V[Psi], Y[Psi], X[A_hat])  # steps 6–7
             w = self.width_scale * w  # steps 6–7; 1 is the paper's (R8)
             upper = r_hat + w  # steps 6–7
-            if np.all(w <= (1 + TIE) / math.sqrt(self.rounds)):  # step 8
+            if np.all(w <= (1 + TIE) * self.level_scale / math.sqrt(self.rounds)):  # step 8
                 self._grows = None  # step 10
                 return int(A_hat[argmax(upper)])  # steps 9, 17
             wide = np.flatnonzero(w > (1 + TIE) * 2.0**-s)  # step 11
@@ -199,10 +236,10 @@ class SupBMM(_Master):
         return r, self.horizon // r
 
     def _basic(self, V: Floats, Y: Floats, X: Floats) -> tuple[Floats, Floats]:
-        return bmm(V, Y, X, self._alpha_bmm())  # step 6
+        return self._bmm(V, Y, X, self._alpha_bmm())  # step 6
 
 
-class SupBTC(_Master):
+class SupBTC(_Master, _Truncating):
     """Algorithm 3 over Algorithm 2 (BTC): one play per round, truncated terms."""
 
     moment = "raw"
@@ -212,7 +249,7 @@ class SupBTC(_Master):
         return 1, self.horizon  # step 19
 
     def _basic(self, V: Floats, Y: Floats, X: Floats) -> tuple[Floats, Floats]:
-        return btc(V, Y[:, 0], X, self._alpha_btc(), self.eps)  # step 7
+        return self._btc(V, Y[:, 0], X, self._alpha_btc(), self.eps)  # step 7
 
 
 class FlatBMM(_Literal, PlainSettings):
@@ -229,33 +266,34 @@ class FlatBMM(_Literal, PlainSettings):
         alpha = self._alpha_bmm()
         if self._circulated:
             alpha = 0.01 / 6 * alpha - 1  # Algorithm 1 adds the 1 again
-        r_hat, w = bmm(*self._history(), X, alpha)
+        r_hat, w = self._bmm(*self._history(), X, alpha)
         return argmax(r_hat + self.width_scale * w)
 
 
-class FlatBTC(_Literal, PlainSettings):
+class FlatBTC(PlainSettings, _Truncating):
     """UCB straight on Algorithm 2, over the whole history: its payoffs are not independent."""
 
     moment = "raw"
     look = Look("#0072B2", "s", ":")
 
     def _choose(self, X: Floats, luck: float) -> int:
-        alpha = self._alpha_btc()
+        alpha, eps = self._alpha_btc(), self.eps
         if self._circulated:
             alpha = 0.01 / 3 * self.v * self._growth() - 1  # Algorithm 2 adds the 1 again
+            eps = 1.0  # h = ‖β‖₂
         V, Y = self._history()
-        r_hat, w = btc(V, Y[:, 0], X, alpha, self.eps)
+        r_hat, w = self._btc(V, Y[:, 0], X, alpha, eps)
         return argmax(r_hat + self.width_scale * w)
 
 
 class _Baseline(_Literal, PlainSettings):
-    """Plays argmax xᵀθ̂ + β‖x‖_{A⁻¹} with A = I + Σ xxᵀ over all past rounds."""
+    """Plays argmax xᵀθ̂ + β‖x‖_{A⁻¹} with A = λI + Σ xxᵀ over all past rounds."""
 
     _circulated_divisor: ClassVar[float]
 
     def _choose(self, X: Floats, luck: float) -> int:
         V, Y = self._history()
-        A = np.eye(self.dim) + V.T @ V
+        A = self.ridge * np.eye(self.dim) + V.T @ V
         theta = self._estimate(A, V, Y)
         beta = self._beta(A) / (self._circulated_divisor if self._circulated else 1.0)
         norms = np.sqrt(np.einsum("ad,de,ae->a", X, np.linalg.inv(A), X))
@@ -267,10 +305,9 @@ class _Baseline(_Literal, PlainSettings):
     def _beta(self, A: Floats) -> float:
         raise NotImplementedError
 
-
-def _log_root_det(A: Floats) -> float:
-    """ln √det A."""
-    return float(np.linalg.slogdet(A)[1] / 2)
+    def _log_root_det(self, A: Floats) -> float:
+        """ln √det A, relative to det A₁ (R16)."""
+        return float(np.linalg.slogdet(A)[1] - self.dim * math.log(self.ridge)) / 2
 
 
 class MoM(_Baseline):
@@ -296,10 +333,11 @@ class MoM(_Baseline):
         m, r, eps, t = self.rounds, self.plays, self.eps, self.round
         log_part = (8 * math.log(2 * m / self.delta) / r) ** (eps / (1 + eps))
         deviation = (12 * self.v) ** (1 / (1 + eps)) * log_part
-        return deviation * (math.sqrt(2 * (math.log(m) + _log_root_det(A))) + math.sqrt(t)) + 1
+        root = math.sqrt(2 * (math.log(m) + self._log_root_det(A)))
+        return deviation * (root + math.sqrt(t)) + 1
 
 
-class CRT(_Baseline):
+class CRT(_Baseline, TruncatingSettings):
     """CRT (Medina & Yang 2016): least squares on payoffs truncated at η_t as they arrive."""
 
     moment = "raw"
@@ -307,7 +345,7 @@ class CRT(_Baseline):
     _circulated_divisor = 10.0
 
     def _learn(self, x: Floats, payoffs: Floats) -> None:
-        eta = self.round ** (1 / (2 * (1 + self.eps)))
+        eta = self.threshold_scale * self.round ** (1 / (2 * (1 + self.eps)))
         super()._learn(x, np.where(np.abs(payoffs) <= eta * (1 + TIE), payoffs, 0.0))
 
     def _estimate(self, A: Floats, V: Floats, Y: Floats) -> Floats:
@@ -315,7 +353,7 @@ class CRT(_Baseline):
 
     def _beta(self, A: Floats) -> float:
         """β = 2√(2 t^{1/(1+ε)} ln(√det A/δ)) + √(2v² ln t) + 1."""
-        t, log_ratio = self.round, _log_root_det(A) - math.log(self.delta)
+        t, log_ratio = self.round, self._log_root_det(A) - math.log(self.delta)
         deviation = 2 * math.sqrt(2 * t ** (1 / (1 + self.eps)) * log_ratio)
         return deviation + math.sqrt(2 * self.v**2 * math.log(t)) + 1
 
@@ -344,7 +382,7 @@ class MENU(_Baseline):
         return 3 * ((9 * self.dim * self.v) ** (1 / (1 + self.eps)) * self._growth() + 1)
 
 
-class TOFU(_Baseline):
+class TOFU(_Baseline, TruncatingSettings):
     """TOFU (Shao et al. 2018): least squares in whitened coordinates, each truncated at b_t."""
 
     moment = "raw"
@@ -352,8 +390,11 @@ class TOFU(_Baseline):
     _circulated_divisor = 5.0
 
     def _estimate(self, A: Floats, V: Floats, Y: Floats) -> Floats:
-        T, eps = self.horizon, self.eps
-        b_t = (self.v / math.log(2 * T / self.delta)) ** (1 / (1 + eps)) * self._growth()
+        T, eps, t = self.horizon, self.eps, self.round
+        power, growth = 1 / (1 + eps), (1 - eps) / (2 * (1 + eps))
+        if self._circulated:
+            power, t = 0.5, max(t - 2, 0)
+        b_t = self.threshold_scale * (self.v / math.log(2 * T / self.delta)) ** power * t**growth
         eigenvalues, Q = np.linalg.eigh(A)
         A_root_inv = Q @ np.diag(eigenvalues**-0.5) @ Q.T  # the symmetric root
         terms = (A_root_inv @ V.T) * Y[:, 0]  # row i: u^i_τ r_τ

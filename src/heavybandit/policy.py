@@ -28,6 +28,12 @@ LONGEST = 1.0 + 1e-6
 LONGEST_HORIZON = 2**53
 """Beyond, plays can no longer be counted in double precision."""
 
+LARGEST = 1e100
+"""Payoffs and constants beyond could leave double precision when they are squared or multiplied."""
+
+MOST_ARMS, MOST_DIMENSIONS = 2**24, 2**15
+"""More fit no memory, of which a d × d matrix at that d takes 8 GB."""
+
 CONTEXT_STREAM, NOISE_STREAM, POLICY_STREAM, THETA_STREAM = range(4)
 
 EXPLORE_RULES = ("first", "random", "widest", "optimistic")
@@ -128,8 +134,8 @@ class Policy(Declared):
     look: ClassVar[Look]
 
     horizon: int = setting(checks.whole, 1, kw_only=False)
-    n_arms: int = setting(checks.whole, 1, kw_only=False)
-    dim: int = setting(checks.whole, 1, kw_only=False)
+    n_arms: int = setting(checks.whole, 1, MOST_ARMS, kw_only=False)
+    dim: int = setting(checks.whole, 1, MOST_DIMENSIONS, kw_only=False)
     seed: int = setting(checks.whole, 0, default=0)
 
     def _begin(self) -> None:
@@ -147,7 +153,13 @@ class Policy(Declared):
                 f"{type(self).__name__} would play its arm {self.plays} times a round "
                 f"(a number that may grow with the horizon)"
             )
-        self._prepare()
+        try:
+            self._prepare()
+        except MemoryError:
+            raise ValueError(
+                f"horizon, n_arms and dim must leave room in memory, got {self.horizon}, "
+                f"{self.n_arms} and {self.dim}, for which {type(self).__name__} finds none"
+            ) from None
 
     def _plays_and_rounds(self) -> tuple[int, int]:
         """How often the arm of a round is played, and how many rounds the horizon holds."""
@@ -191,6 +203,14 @@ class Policy(Declared):
         self._played += 1
         self._offered, self._selected, self._luck = None, -1, None
 
+    def decline(self) -> None:
+        """Leave the round that was offered unplayed; the next has luck of its own.
+
+        Without this a randomised policy that is asked again answers as before: on a log it would
+        wait for the arm that it has in mind, and arms seldom logged would count too often.
+        """
+        self._offered, self._selected, self._luck = None, -1, None
+
     def _checked_contexts(self, contexts: ArrayLike) -> Floats:
         X = _as_floats("contexts", contexts, (self.n_arms, self.dim), "(n_arms, dim)")
         if not np.isfinite(X).all():
@@ -208,9 +228,12 @@ class Policy(Declared):
 
     def _checked_payoffs(self, payoffs: ArrayLike) -> Floats:
         y = _as_floats("payoffs", payoffs, (self.plays,), "(plays,)")
-        if not np.isfinite(y).all():
-            which = int(np.flatnonzero(~np.isfinite(y))[0])
-            raise ValueError(f"payoffs must be finite; number {which} is {y[which]}")
+        if not (np.abs(y) <= LARGEST).all():
+            which = int(np.flatnonzero(~(np.abs(y) <= LARGEST))[0])
+            raise ValueError(
+                f"payoffs must be finite and at most {LARGEST:g} in absolute value; "
+                f"number {which} is {y[which]}"
+            )
         return y
 
     def _choose(self, X: Floats, luck: float) -> int:
@@ -222,6 +245,7 @@ class Policy(Declared):
 
 def _as_floats(name: str, values: ArrayLike, shape: tuple[int, ...], meaning: str) -> Floats:
     """A private float64 copy, so that the caller's later changes cannot reach the policy."""
+    values = checks.unmasked(name, values)
     try:
         raw = np.asarray(values)
         if raw.dtype.kind not in "biuf":  # neither text nor dates nor complex numbers
@@ -245,6 +269,7 @@ class HeavyTailedPolicy(Policy):
     v            a bound on that moment, central or raw as `moment` says (R7)
     delta        δ in (0, 1): the guarantees hold with probability 1 − δ
     width_scale  multiplies every half-width; 1 is the theory
+    ridge        λ > 0: regressions start from A₁ = λI; 1 is the paper's
     """
 
     moment: ClassVar[str]
@@ -252,9 +277,10 @@ class HeavyTailedPolicy(Policy):
 
     horizon: int = setting(checks.whole, 3, kw_only=False)  # below, ln T < 1
     eps: float = setting(checks.eps, default=1.0)
-    v: float = setting(checks.positive, default=None)
+    v: float = setting(checks.positive, LARGEST, default=None)
     delta: float = setting(checks.delta, default=0.01)
-    width_scale: float = setting(checks.positive, default=1.0)
+    width_scale: float = setting(checks.positive, LARGEST, default=1.0)
+    ridge: float = setting(checks.ridge, default=1.0)
 
     def _begin(self) -> None:
         if self.v is None:
@@ -269,10 +295,18 @@ class StagedSettings(HeavyTailedPolicy):
     """Algorithm 3 over one of the basic algorithms; "some arm" (step 11) is chosen by `explore`.
 
     "first", the lowest index; "random"; "widest"; or "optimistic", the largest upper bound, which
-    looks at payoffs and so voids the independence that the paper's analysis needs.
+    looks at payoffs and so voids the independence that the paper's analysis needs. `level_scale`
+    multiplies the width 1/√T₀ at which the master exploits (step 8).
     """
 
     explore: str = setting(checks.one_of, EXPLORE_RULES, default="first")
+    level_scale: float = setting(checks.positive, LARGEST, default=1.0)
+
+
+class TruncatingSettings(HeavyTailedPolicy):
+    """Drops or clips what is too large; `threshold_scale` multiplies what is still allowed."""
+
+    threshold_scale: float = setting(checks.positive, LARGEST, default=1.0)
 
 
 class PlainSettings(HeavyTailedPolicy):

@@ -8,23 +8,28 @@ meet the same world, and neither the size of the blocks nor the company changes 
 
 from __future__ import annotations
 
+import math
 import operator
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypedDict, Unpack
 
 import numpy as np
 
-from .checks import whole
+from .checks import unmasked, whole
 from .engine import Compiled
 from .engine.offers import contexts, draw, price
-from .engine.state import Ints
+from .engine.state import DEPTH, Ints
 from .instances import OwnWorld
-from .noise import Additive, Noise, TwoPointPayoff, as_noise
-from .policy import CONTEXT_STREAM, NOISE_STREAM, Floats, stream
+from .noise import Noise, as_noise, payoff_form
+from .noise.own import REMEDY, out_of_order
+from .policy import CONTEXT_STREAM, LARGEST, LONGEST, NOISE_STREAM, Floats, Policy, stream
 
 Report = Callable[[int], object]  # is told how many plays were just made
+
+PLAYED = "_rounds_simulated"  # what is written on a policy that has played
 
 BLOCK_DOUBLES = 1 << 17  # contexts and draws of a block: small enough to stay in the cache
 
@@ -114,12 +119,7 @@ def simulate_all(
 
     The same runs as one by one. Arguments as in `simulate`.
     """
-    seed = whole("seed", seed, 0)
-    for member in ("n_arms", "dim", "noise", "theta_star", "contexts"):
-        if not hasattr(world, member):
-            raise TypeError(f"world must have {member}, as hb.section6() has; got {world!r:.60}")
-    if not hasattr(world.noise, "payoffs"):  # a noise that only draws
-        world = OwnWorld(world, as_noise(world.noise))
+    world, seed = checked_world(world, seed)
     players = [_Player(p, world, seed, checkpoints, keep_arms) for p in policies]
     if len({id(player.policy) for player in players}) < len(players):
         raise ValueError("policies must be different objects; the same policy is given twice")
@@ -128,18 +128,41 @@ def simulate_all(
             if not isinstance(player.policy, Compiled):
                 raise TypeError(f"audit needs a compiled policy, got {player.name}")
             player.policy.audit()
+    play_all(players, world, seed, block, progress)
+    return [player.result() for player in players]
+
+
+def checked_world(world: World, seed: int) -> tuple[World, int]:
+    """World and seed if they are such; a noise that only draws becomes a noise."""
+    seed = whole("seed", seed, 0)
+    for member in ("n_arms", "dim", "noise", "theta_star", "contexts"):
+        if not hasattr(world, member):
+            raise TypeError(f"world must have {member}, as hb.section6() has; got {world!r:.60}")
+    if not hasattr(world.noise, "payoffs"):
+        world = OwnWorld(world, as_noise(world.noise))
+    if out_of_order(world.noise):
+        raise ValueError(
+            f"draws of the noise {world.noise.name} depend on how many are asked for at once, so "
+            f"that policies would not meet the same noise; {REMEDY}"
+        )
+    return world, seed
+
+
+def play_all(
+    players: list[_Player], world: World, seed: int, block: int | None, progress: bool | Report
+) -> None:
+    """Let all play all their rounds; those that can share contexts do."""
     if block is None:
         most = max([world.n_arms * world.dim, *(p.policy.plays for p in players)])
         block = max(1, BLOCK_DOUBLES // most)
     block = whole("block", block, 1)
     # Worlds may look at the plays a round (Theorem 3's stages are counted in plays), so only
     # policies that agree on them can share contexts.
-    with _reporting(progress, sum(p.policy.plays * p.policy.rounds for p in players)) as report:
+    with reporting(progress, sum(p.policy.plays * p.policy.rounds for p in players)) as report:
         for plays in dict.fromkeys(p.policy.plays for p in players):
             _play_together(
                 [p for p in players if p.policy.plays == plays], world, seed, block, report
             )
-    return [player.result() for player in players]
 
 
 def _play_together(
@@ -148,11 +171,22 @@ def _play_together(
     """Let policies with the same plays a round go through the same contexts, block by block."""
     plays = players[0].policy.plays
     rounds = max(p.policy.rounds for p in players)
-    theta = np.array(world.theta_star(seed), dtype=np.float64)
+    name = world_name(world)
+    theta = np.array(
+        unmasked(f"theta_star of world {name}", world.theta_star(seed)), dtype=np.float64
+    )
     if theta.shape != (world.dim,) or not np.isfinite(theta).all():
         raise ValueError(
             f"theta_star of world {world_name(world)} must be {world.dim} finite numbers, "
             f"got {theta}"
+        )
+    norm = math.sqrt(math.fsum(x * x for x in theta.tolist()))
+    if norm > LONGEST:
+        warnings.warn(
+            f"theta_star of world {world_name(world)} has norm {norm:.4g}, and policies assume at "
+            f"most 1; for payoffs in other units divide it by that, and let the noise be "
+            f"hb.noise.Units(noise, factor={norm:.4g})",
+            stacklevel=5,  # simulate, simulate_all, play_all: the line of the caller
         )
     block = min(block, rounds)
     rng = stream(seed, CONTEXT_STREAM)
@@ -160,7 +194,13 @@ def _play_together(
     best = np.empty(block)
     for first in range(0, rounds, block):
         n = min(block, rounds - first)
-        X = np.ascontiguousarray(contexts(world, rng, first, n, plays), dtype=np.float64)
+        offered = unmasked(f"contexts of world {name}", contexts(world, rng, first, n, plays))
+        X = np.ascontiguousarray(offered, dtype=np.float64)
+        if X.shape[1:] == (world.n_arms, world.dim) and len(X) < n:
+            raise ValueError(
+                f"contexts of world {world_name(world)} have run out: there are {first + len(X)} "
+                f"rounds of them, and {rounds} are to be played; give the policy a shorter horizon"
+            )
         if X.shape != (n, world.n_arms, world.dim):
             raise ValueError(
                 f"contexts of world {world_name(world)} must have the shape "
@@ -172,8 +212,8 @@ def _play_together(
                 f"contexts of world {world_name(world)} must be finite and no longer than 1; "
                 f"those of round {first + bad + 1} are not"
             )
-        if isinstance(world.noise, TwoPointPayoff):
-            world.noise.probability(means[:n])  # refuses means that are not probabilities over γ
+        if isinstance(world.noise, Noise):
+            world.noise.check_means(means[:n])
         for player in players:
             left = min(n, player.policy.rounds - first)
             if left > 0:
@@ -200,9 +240,12 @@ class _Player:
                 raise TypeError(f"policy must have {member}; {self.name} has not")
         whole(f"plays of {self.name}", policy.plays, 1)
         whole(f"rounds of {self.name}", policy.rounds, 1)
-        if getattr(policy, "round", 1) != 1:
+        # One of the reader's counts no rounds, so they have been written on it.
+        ours = isinstance(policy, Policy)
+        played = policy.round - 1 if ours else getattr(policy, PLAYED, 0)
+        if played:
             raise ValueError(
-                f"policy must be fresh: this {self.name} has played {policy.round - 1} rounds; "
+                f"policy must be fresh: this {self.name} has played {played} rounds; "
                 f"build a new one"
             )
         for member in ("n_arms", "dim"):
@@ -213,7 +256,7 @@ class _Player:
                     f"but {world_name(world)} has {member}={getattr(world, member)}"
                 )
         self.policy, self.world, self.seed = policy, world, seed
-        self.rng = stream(seed, NOISE_STREAM)
+        self.rng, self.form = stream(seed, NOISE_STREAM), payoff_form(world.noise)
         self.marks = _checkpoint_rounds(checkpoints, policy.plays, policy.rounds)
         self.values = np.empty(len(self.marks))
         self.marked = 0
@@ -222,35 +265,69 @@ class _Player:
         self.arms = np.empty(policy.rounds if keep_arms else 0, dtype=np.int64)
 
     def play(self, X: Floats, means: Floats, best: Floats) -> None:
-        n, plays = len(X), self.policy.plays
-        draws = np.ascontiguousarray(draw(self.world.noise, self.rng, n * plays), dtype=np.float64)
-        if draws.shape != (n * plays,):
-            raise ValueError(
-                f"draw of the noise must give {n * plays} numbers, "
-                f"it gave an array of shape {draws.shape}"
-            )
-        curve, arms = np.empty(n), np.empty(n, dtype=np.int64)
-        gamma = kernel_gamma(self.world.noise)
-        if isinstance(self.policy, Compiled) and gamma is not None:
-            self.policy.play_block(X, means, best, draws, gamma, self.regret, curve, arms)
-        else:
-            self._play_rounds(X, means, best, draws, curve, arms)
+        """Play a block of rounds and keep what is wanted of it."""
+        n = len(X)
+        curve, self.block_arms = np.empty(n), np.empty(n, dtype=np.int64)
+        self.block_stages = np.zeros(n, dtype=np.int64)
+        self._play_block(X, means, best, self._draws(n * self.policy.plays), curve)
         self.regret = float(curve[-1])
         until = int(np.searchsorted(self.marks, self.played + n, side="right"))
-        due = self.marks[self.marked : until]
-        self.values[self.marked : until] = curve[due - self.played - 1]
+        due = self.marks[self.marked : until] - self.played - 1
+        self.values[self.marked : until] = curve[due]
         if self.arms.size:
-            self.arms[self.played : self.played + n] = arms
+            self.arms[self.played : self.played + n] = self.block_arms
+        self._compare(slice(self.marked, until), due)
         self.marked, self.played = until, self.played + n
 
+    def _compare(self, marks: slice, due: Ints) -> None:
+        """What a copy does before the block is forgotten."""
+
+    def _draws(self, n: int) -> Floats:
+        """The noise of the next n plays."""
+        drawn = unmasked("draws of the noise", draw(self.world.noise, self.rng, n))
+        draws = np.ascontiguousarray(drawn, dtype=np.float64)
+        if draws.shape != (n,):
+            raise ValueError(
+                f"draw of the noise must give {n} numbers, it gave an array of shape {draws.shape}"
+            )
+        return draws
+
+    def _play_block(
+        self, X: Floats, means: Floats, best: Floats, draws: Floats, curve: Floats
+    ) -> None:
+        record = curve, self.block_arms, self.block_stages
+        if isinstance(self.policy, Compiled) and self.form is not None:
+            self.policy.play_block(X, means, best, draws, self.form, self.regret, *record)
+        else:
+            self._play_rounds(X, means, best, draws, *record)
+
+    def _payoffs(self, mean: float, draws: Floats) -> Floats:
+        """What the plays of a round are said to have paid."""
+        return self.world.noise.payoffs(mean, draws)
+
     def _play_rounds(
-        self, X: Floats, means: Floats, best: Floats, draws: Floats, curve: Floats, arms: Ints
+        self,
+        X: Floats,
+        means: Floats,
+        best: Floats,
+        draws: Floats,
+        curve: Floats,
+        arms: Ints,
+        stages: Ints,
     ) -> None:
         policy, plays, regret = self.policy, self.policy.plays, self.regret
+        if not isinstance(policy, Policy):
+            with suppress(AttributeError, TypeError):  # one with __slots__ cannot be written on
+                setattr(policy, PLAYED, self.played + len(X))
         X = X.view()
         X.flags.writeable = False
         for t in range(len(X)):
-            answer = policy.select(X[t])
+            try:
+                answer = policy.select(X[t])
+            except ValueError as error:
+                if "read-only" in str(error):
+                    error.add_note("contexts are read-only, so copy them first: contexts.copy()")
+                raise
             try:
                 arm = operator.index(answer)
             except TypeError:
@@ -262,16 +339,19 @@ class _Player:
                     f"in round {self.played + t + 1} it returned {answer!r:.60}"
                 )
             mean = means[t, arm]
-            payoffs = self.world.noise.payoffs(mean, draws[t * plays : (t + 1) * plays])
-            if not np.isfinite(payoffs).all():
+            payoffs = self._payoffs(mean, draws[t * plays : (t + 1) * plays])
+            if not (np.abs(payoffs) <= LARGEST).all():
                 raise ValueError(
-                    f"payoffs must be finite; the noise gave one that is not in round "
+                    f"payoffs must be finite and at most {LARGEST:g} in absolute value; "
+                    f"the noise gave one that is not in round "
                     f"{self.played + t + 1}"
                 )
             policy.update(payoffs)
             regret += plays * (best[t] - mean)
             curve[t] = regret
             arms[t] = arm
+            if isinstance(policy, Compiled):
+                stages[t] = policy._state.clock[DEPTH]
 
     def result(self) -> Run:
         return Run(
@@ -284,16 +364,6 @@ class _Player:
             diagnostics=dict(getattr(self.policy, "diagnostics", {})),
             arms=self.arms if self.arms.size else None,
         )
-
-
-def kernel_gamma(noise: Noise) -> float | None:
-    """What tells the kernels how payoffs come from draws: 0 for mean + draw, γ for two points.
-
-    None for a noise with a way of its own, whose payoffs are made round by round in Python.
-    """
-    if isinstance(noise, TwoPointPayoff):
-        return noise.gamma
-    return 0.0 if getattr(type(noise), "payoffs", None) is Additive.payoffs else None
 
 
 def world_name(world: Any) -> str:
@@ -325,7 +395,7 @@ def _checkpoint_rounds(checkpoints: int | Sequence[int], plays: int, rounds: int
 
 
 @contextmanager
-def _reporting(progress: bool | Report, total: int) -> Iterator[Report]:
+def reporting(progress: bool | Report, total: int) -> Iterator[Report]:
     """What to tell how many plays were made: nobody, the caller's function, or a bar."""
     if callable(progress):
         yield progress

@@ -43,10 +43,7 @@ def growth_exponent(eps: float) -> float:
 
 @checked()
 def growth(t: Number, eps: float) -> Number:
-    """How widths grow with the round when the variance is infinite (Propositions 1 and 2).
-
-    t^{(1−ε)/(2(1+ε))}
-    """
+    """How widths grow if the variance is infinite (Propositions 1 and 2): t^{(1−ε)/(2(1+ε))}."""
     return t ** growth_exponent(eps)
 
 
@@ -179,10 +176,7 @@ def lemma2_threshold(t: Number, v: float, eps: float, c: float) -> Number:
 
 @checked()
 def lemma3(dim: int, n: Number) -> Number:
-    """The sum of c over the n rounds of a stage is at most this, for n ≥ 2 (Lemma 3).
-
-    5 √(d n ln n)
-    """
+    """The sum of c over the n ≥ 2 rounds of a stage is at most 5 √(d n ln n) (Lemma 3)."""
     return 5 * np.sqrt(dim * scipy.special.xlogy(n, n))  # n ln n is 0 at n = 0
 
 
@@ -199,10 +193,7 @@ def lemma6(stage: int, alpha: float, dim: int, n: Number) -> Number:
 
 @checked()
 def lemma7(horizon: Number, n_arms: int, eps: float) -> Number:
-    """A K-armed bandit without contexts costs at least this in expectation (Lemma 7).
-
-    (1/8) T^{1/(1+ε)} K^{ε/(1+ε)}
-    """
+    """K arms without contexts cost at least ⅛ T^{1/(1+ε)} K^{ε/(1+ε)} in expectation (Lemma 7)."""
     return 1 / 8 * horizon ** (1 / (1 + eps)) * n_arms ** (eps / (1 + eps))
 
 
@@ -280,10 +271,7 @@ def mom_beta(
 
 @checked()
 def crt_threshold(t: Number, eps: float) -> Number:
-    """CRT sets a payoff whose size is above this to 0 (Section 6's baseline; η_t of Section 2).
-
-    η_t = t^{1/(2(1+ε))}
-    """
+    """CRT drops payoffs above this in size (Section 6's baseline): η_t = t^{1/(2(1+ε))}."""
     return t ** (1 / (2 * (1 + eps)))
 
 
@@ -333,10 +321,7 @@ def tofu_beta(t: Number, horizon: float, dim: int, v: float, delta: float, eps: 
 
 @checked(horizon=1)
 def linucb_alpha(horizon: Number, n_arms: int, delta: float) -> Number:
-    """The confidence factor of LinUCB for payoffs in [0, 1] (a control; Section 2's O(√ln(TK))).
-
-    α = √(½ ln(2TK/δ))
-    """
+    """LinUCB's confidence factor for payoffs in [0, 1] (a control): α = √(½ ln(2TK/δ))."""
     return np.sqrt(0.5 * np.log(2.0 * horizon * n_arms / delta))
 
 

@@ -1,7 +1,5 @@
 """The engine's building blocks against NumPy, and its vectors against plain loops."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -16,7 +14,7 @@ from heavybandit.engine import lanes, linear
 from heavybandit.engine.lanes import LANES
 
 
-def unit_contexts(rng: np.random.Generator, n: int, d: int, near_a_line: bool) -> np.ndarray:
+def unit_contexts(rng, n, d, near_a_line):
     V = rng.normal(size=(n, d))
     if near_a_line:
         V = np.ones(d) / math.sqrt(d) + 1e-3 * V / np.linalg.norm(V, axis=1, keepdims=True)
@@ -24,9 +22,7 @@ def unit_contexts(rng: np.random.Generator, n: int, d: int, near_a_line: bool) -
 
 
 @pytest.mark.parametrize("near_a_line", [False, True])
-def test_rank_one_updates_stay_with_the_inverse_for_a_hundred_thousand_rounds(
-    near_a_line: bool,
-) -> None:
+def test_rank_one_updates_stay_with_the_inverse_for_a_hundred_thousand_rounds(near_a_line):
     d = 10
     V = unit_contexts(np.random.default_rng(7), 100_000, d, near_a_line)
     A_inv, scratch, log_det = np.eye(d), np.empty(d), 0.0
@@ -40,7 +36,7 @@ def test_rank_one_updates_stay_with_the_inverse_for_a_hundred_thousand_rounds(
     assert log_det == pytest.approx(np.linalg.slogdet(A)[1], rel=1e-11)
 
 
-def symmetric_matrix(kind: str, d: int, rng: np.random.Generator) -> np.ndarray:
+def symmetric_matrix(kind, d, rng):
     if kind == "indefinite":
         M = rng.normal(size=(d, d))
         return M + M.T
@@ -61,7 +57,7 @@ def symmetric_matrix(kind: str, d: int, rng: np.random.Generator) -> np.ndarray:
     "kind",
     ["positive", "singular", "zero", "indefinite", "nearly diagonal", "repeated eigenvalues"],
 )
-def test_jacobi_finds_eigenvalues_and_an_orthogonal_basis(kind: str, d: int) -> None:
+def test_jacobi_finds_eigenvalues_and_an_orthogonal_basis(kind, d):
     rng = np.random.default_rng([8, d])
     for _ in range(5):
         M = symmetric_matrix(kind, d, rng)
@@ -76,9 +72,7 @@ def test_jacobi_finds_eigenvalues_and_an_orthogonal_basis(kind: str, d: int) -> 
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 10, 24])
-def test_eigenvectors_follow_a_shrinking_inverse_as_they_would_be_found_from_scratch(
-    d: int,
-) -> None:
+def test_eigenvectors_follow_a_shrinking_inverse_as_they_would_be_found_from_scratch(d):
     """200 updates of A⁻¹ by a context; each time the eigenvectors before are where it starts."""
     rng = np.random.default_rng([9, d])
     A_inv, Q = np.eye(d), np.eye(d)
@@ -92,7 +86,7 @@ def test_eigenvectors_follow_a_shrinking_inverse_as_they_would_be_found_from_scr
         np.testing.assert_allclose(Q @ np.diag(values) @ Q.T, A_inv, atol=1e-12)
 
 
-def test_jacobi_sees_a_small_eigenvalue_beside_a_large_one() -> None:
+def test_jacobi_sees_a_small_eigenvalue_beside_a_large_one():
     """[[10¹², 1], [1, 1]] has eigenvalues 10¹² + 10⁻¹² and 1 − 10⁻¹²."""
     M, Q = np.array([[1e12, 1.0], [1.0, 1.0]]), np.empty((2, 2))
     linear.eigen(M, Q)
@@ -104,9 +98,7 @@ def test_jacobi_sees_a_small_eigenvalue_beside_a_large_one() -> None:
     values=st.lists(st.integers(-3, 3) | st.floats(-1e300, 1e300), min_size=1, max_size=40),
     data=st.data(),
 )
-def test_order_statistic_is_the_entry_of_the_sorted_list(
-    values: list[float], data: st.DataObject
-) -> None:
+def test_order_statistic_is_the_entry_of_the_sorted_list(values, data):
     n = data.draw(st.integers(1, len(values)))
     rank = data.draw(st.integers(0, n - 1))
     array = np.array(values, dtype=float)
@@ -115,7 +107,7 @@ def test_order_statistic_is_the_entry_of_the_sorted_list(
     assert sorted(array[:n]) == sorted(values[:n])
 
 
-def test_order_statistic_keeps_to_time_on_sorted_equal_and_organ_pipe_lists() -> None:
+def test_order_statistic_keeps_to_time_on_sorted_equal_and_organ_pipe_lists():
     for values in (np.arange(999.0), np.zeros(999), np.abs(np.arange(999.0) - 499)):
         for rank in (0, 1, 499, 997, 998):
             assert linear.order_statistic(values.copy(), 999, rank) == np.sort(values)[rank]
@@ -129,9 +121,7 @@ def test_order_statistic_keeps_to_time_on_sorted_equal_and_organ_pipe_lists() ->
     ),
     data=st.data(),
 )
-def test_the_lowest_index_within_a_billionth_of_the_best_wins(
-    values: list[float], data: st.DataObject
-) -> None:
+def test_the_lowest_index_within_a_billionth_of_the_best_wins(values, data):
     n = data.draw(st.integers(1, len(values)))
     first = next(i for i in range(n) if values[i] >= max(values[:n]) - 1e-9)
     assert linear.lowest_near_best(np.array(values), n) == first
@@ -141,7 +131,7 @@ def test_the_lowest_index_within_a_billionth_of_the_best_wins(
 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 10])
-def test_cholesky_is_numpys(d: int) -> None:
+def test_cholesky_is_numpys(d):
     V = np.random.default_rng(d).normal(size=(2 * d, d))
     M, L = V.T @ V, np.zeros((d, d))
     for shift in (0.0, 2.5):
@@ -152,7 +142,7 @@ def test_cholesky_is_numpys(d: int) -> None:
 
 @pytest.mark.parametrize("n", [1, 2, 7, 20])
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 7, 10])
-def test_products_over_arms_are_numpys_and_leave_later_blocks_alone(d: int, n: int) -> None:
+def test_products_over_arms_are_numpys_and_leave_later_blocks_alone(d, n):
     rng = np.random.default_rng([d, n])
     X, V, weights = rng.normal(size=(20, d)), rng.normal(size=(2 * d, d)), rng.normal(size=d)
     M, X_T = V.T @ V, np.empty((d, 20))
@@ -178,18 +168,18 @@ def test_products_over_arms_are_numpys_and_leave_later_blocks_alone(d: int, n: i
 
 
 @njit
-def compiled_combine(weights, X_T, start, out):  # type: ignore[no-untyped-def]
+def compiled_combine(weights, X_T, start, out):
     lanes.combine_lanes(weights, X_T, start, out)
 
 
 @njit
-def compiled_quadratic(M, X_T, start, out):  # type: ignore[no-untyped-def]
+def compiled_quadratic(M, X_T, start, out):
     lanes.quadratic_lanes(M, X_T, start, out)
 
 
 @pytest.mark.parametrize("start", [0, 3, 12])
 @pytest.mark.parametrize("d", [1, 2, 7, 10, 33])
-def test_compiled_lanes_have_the_bits_of_the_loops_that_they_stand_for(d: int, start: int) -> None:
+def test_compiled_lanes_have_the_bits_of_the_loops_that_they_stand_for(d, start):
     rng = np.random.default_rng([d, start])
     X_T, table, B = rng.normal(size=(d, 20)), rng.normal(size=(d, 3)), rng.normal(size=(d, d))
     M = np.tril(B @ B.T) + np.tril(B @ B.T, -1).T
@@ -206,7 +196,7 @@ def test_compiled_lanes_have_the_bits_of_the_loops_that_they_stand_for(d: int, s
     assert (np.delete(ours, np.s_[start : start + LANES]) == 9).all()
 
 
-def test_lanes_refuse_columns_that_are_not_next_to_each_other() -> None:
+def test_lanes_refuse_columns_that_are_not_next_to_each_other():
     X_T = np.asfortranarray(np.ones((3, 8)))
     with pytest.raises(TypingError, match="C-ordered"):
         compiled_combine(np.ones(3), X_T, 0, np.ones(8))

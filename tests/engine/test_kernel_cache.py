@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -51,3 +57,75 @@ def test_binaries_of_unknown_origin_go(engine_copy: Path) -> None:
     (engine_copy / "__pycache__" / "sources.sha256").unlink()
     _cache.drop_stale_binaries()
     assert not list((engine_copy / "__pycache__").glob("*.nb?"))
+
+
+WITHOUT_A_PLACE = """
+import sys
+from heavybandit.engine.offers import normalise
+import numpy as np
+normalise(np.ones((1, 1, 4)))
+print(normalise.stats.cache_path)
+"""
+
+
+def without_a_place(folder: Path) -> subprocess.CompletedProcess[str]:
+    """What a container with a read-only installation and no HOME finds: no place for binaries."""
+    more = {"NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator", "TMPDIR": str(folder)}
+    env = {k: v for k, v in os.environ.items() if k not in (_cache.QUIET, "NUMBA_CACHE_DIR")}
+    command = [sys.executable, "-c", WITHOUT_A_PLACE]
+    return subprocess.run(command, env=env | more, capture_output=True, text=True, check=False)
+
+
+def test_where_nothing_can_be_written_kernels_go_into_a_folder_of_the_users_alone(tmp_path: Path):
+    done = without_a_place(tmp_path)
+    place = tmp_path / f"heavybandit-kernels-{os.getuid()}"
+    assert done.returncode == 0, done.stderr
+    said = f"neither its own folder nor HOME can be written; compiled kernels are kept in {place}\n"
+    assert done.stderr == f"heavybandit: {said}"
+    assert Path(done.stdout.strip()).parent == place
+    assert list(place.rglob("offers.normalise-*.nbi"))
+    assert place.stat().st_mode & 0o777 == 0o700
+    place.chmod(0o777)  # where others could put a binary: not used
+    before = everything(place)
+    done = without_a_place(tmp_path)
+    assert done.returncode == 0
+    assert Path(done.stdout.strip()).parent.parent == tmp_path
+    assert everything(place) == before
+
+
+def test_without_any_place_kernels_are_compiled_for_the_moment(monkeypatch: pytest.MonkeyPatch):
+    def nowhere() -> Path:
+        raise FileNotFoundError
+
+    def refused(**_: bool) -> Any:
+        raise RuntimeError("cannot cache function: no locator available")
+
+    said: list[str] = []
+    monkeypatch.setattr("numba.njit", refused)
+    monkeypatch.setattr(_cache, "_private_folder", nowhere)
+    monkeypatch.setattr(_cache, "say", said.append)
+    assert not _cache.find_a_place()
+    assert said == ["no folder can be written, so its kernels are compiled again in every process"]
+
+
+class Kernel:
+    """As much of a compiled function as is looked at."""
+
+    def __init__(self, folder: Path) -> None:
+        self.__name__, self.stats = "play", SimpleNamespace(cache_path=str(folder))
+
+
+def test_that_kernels_are_compiled_is_said_without_a_terminal_too_and_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(_cache.QUIET)
+    new, old = Kernel(tmp_path / "new"), Kernel(tmp_path)
+    (tmp_path / "drive.play-12.py311.nbi").write_text("compiled")
+    for kernel in (new, new, old):
+        _cache.announce_compilation(kernel)
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert re.search("compiling .* up to a minute, once", said)
+    monkeypatch.setenv(_cache.QUIET, "1")
+    _cache.announce_compilation(Kernel(tmp_path / "new"))
+    assert capsys.readouterr().err == ""

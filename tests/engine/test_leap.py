@@ -34,8 +34,8 @@ def both(monkeypatch, make, world, seed):
     """The engine's run and the leap given its payoffs, with the steps that it took."""
     steps = []
 
-    def walk(rules, counts, original=leaping.walk):
-        stages, found = original(rules, counts)
+    def walk(rules, counts, known, original=leaping.walk):
+        stages, found = original(rules, counts, known)
         steps.extend(found)
         return stages, found
 
@@ -58,7 +58,8 @@ def some_arms(rng):
         kind = rng.integers(8)
         if kind < 4:
             X[arm] = (0 * X[0], X[0], -0.5 * X[arm - 1], X[arm - 1] * (1 - 1e-3))[kind]
-    return X, rng.uniform(-1, 1) * rng.standard_normal(dim) / math.sqrt(dim)
+    theta = rng.uniform(-1, 1) * rng.standard_normal(dim) / math.sqrt(dim)
+    return X, theta / max(1, np.linalg.norm(theta))
 
 
 def some_case(seed):
@@ -78,6 +79,11 @@ def some_case(seed):
         "delta": float(10 ** rng.uniform(-3, -0.1)),
         "width_scale": float(10 ** rng.uniform(-3, 0)) if rng.integers(4) else 1.0,
     }
+    if seed % 3 == 0:  # the knobs of reading R16
+        settings |= {name: float(10 ** rng.uniform(-1, 1)) for name in ("ridge", "level_scale")}
+        settings |= (
+            {"threshold_scale": float(10 ** rng.uniform(-1, 1))} if policy is hb.SupBTC else {}
+        )
     world = hb.fixed_arms(X, theta, law)
     return world, lambda: policy(n_arms=world.n_arms, dim=world.dim, **settings)
 
@@ -119,7 +125,7 @@ def test_a_leap_exploits_where_the_stages_run_out(monkeypatch, horizon):
 
 def test_a_leap_audits_its_stages_as_the_engine_does(monkeypatch):
     lost = 0
-    for seed in range(40):
+    for seed in range(110, 150):
         world, make = some_case(seed)
         _, leapt, _ = both(monkeypatch, make, world, seed)
         audited = hb.simulate(make(), world, seed, audit=True).diagnostics
@@ -163,20 +169,23 @@ def test_estimates_from_counts_are_those_of_algorithms_1_and_2(kind):
     V, Y = np.repeat(X, rounds, axis=0), values[rng.integers(4, size=(rounds.sum(), plays))]
     A_inv = np.linalg.inv(np.eye(3) + V.T @ V)
     arm_of = np.repeat(np.arange(5), rounds)
-    rules = leaping.Rules(X.T, np.zeros(5), [values] * 5, kind == "btc", 0, 1, 1.0, 0.0)
-    stage = leaping.Stage(np.arange(5), rounds)
-    found = leaping._estimates(
+    laws = [leaping.Law(values, np.full(4, 0.25))] * 5
+    rules = leaping.Rules(X.T, np.zeros(5), laws, kind == "btc", 0, 1, 1.0, 0.0, 1.0)
+    played = np.flatnonzero(rounds).tolist()
+    steps = [(arm, int(rounds[arm])) for arm in played]
+    terms = leaping._terms(rules, np.linalg.cholesky(A_inv).T @ X.T, played, steps)
+    passage = leaping.Passage(np.arange(5), 1, False, steps, 0.0, np.zeros(5), terms)
+    found, truncated = leaping._estimates(
         rules,
         0,
-        stage,
-        np.linalg.cholesky(A_inv).T @ X.T,
+        passage,
         lambda _, arm, __: np.array([(Y[arm_of == arm] == value).sum(axis=0) for value in values]),
     )
     if kind == "bmm":
         expected, _ = hb.paper.bmm(V, Y, X, 1.0)
     else:
         expected, _ = hb.paper.btc(V, Y[:, 0], X, 1.0, 1.0)
-        assert stage.truncated > 0
+        assert truncated > 0
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
@@ -184,7 +193,9 @@ def test_estimates_from_counts_are_those_of_algorithms_1_and_2(kind):
 def test_counts_of_many_plays_have_the_moments_of_binomials(p):
     """Mean and variance of 10⁵ counts with n = 2⁵³, each within 5 standard errors."""
     n, size = 2**53, 100_000
-    drawn = leaping.Drawn(np.random.default_rng(3), [np.array([p, 1 - p])], size)(0, 0, n)
+    drawn = leaping.Drawn(
+        np.random.default_rng(3), [leaping.Law(np.arange(2.0), np.array([p, 1 - p]))], size
+    )(0, 0, n)
     assert (drawn.sum(axis=0) == n).all()
     centred = drawn[0] - n * p
     variance = n * p * (1 - p)
@@ -198,7 +209,8 @@ def test_counts_have_the_probabilities_of_the_values(rounds):
     """χ² over 2,000 columns, whether the last values are drawn one by one or all of them: p-value
     above 0.001, with a committed seed."""
     chances = np.array([0.02, 0.0, 0.5, 0.08, 0.3, 0.1])
-    counts = leaping.Drawn(np.random.default_rng(1), [chances], 2_000)(0, 0, rounds)
+    law = leaping.Law(np.arange(6.0), chances)
+    counts = leaping.Drawn(np.random.default_rng(1), [law], 2_000)(0, 0, rounds)
     assert (counts.sum(axis=0) == rounds).all()
     assert (counts[1] == 0).all()
     total, expected = counts.sum(axis=1), 2_000 * rounds * chances
@@ -238,6 +250,19 @@ def test_the_longest_horizon_takes_no_more_steps_than_arms_times_stages(kind, n_
     assert 0 < run.curve[0] <= run.curve[1] <= run.curve[2] == run.regret
     assert d["intervals_missed"] == 0
     assert hb.leap(policy, world, seed=4).regret == run.regret
+
+
+@pytest.mark.parametrize("kind", [hb.SupBTC, hb.SupBMM])
+def test_several_seeds_at_once_are_the_same_runs_as_one_by_one(kind):
+    """Some share stages and some do not: noise decides which arms are dropped."""
+    world = hb.fixed_arms([[1, 0], [0.8, 0.6], [0, 1]], [0.5, 0.45], Levels.pareto(2.2))
+    policy = kind(10**9, 3, 2, v=1.0, width_scale=0.03)
+    together = leaping.leap_all(policy, world, range(8), checkpoints=3)
+    for seed, run in enumerate(together):
+        alone = hb.leap(policy, world, seed, checkpoints=3)
+        np.testing.assert_equal(run.diagnostics, alone.diagnostics)
+        assert (run.seed, run.curve.tolist()) == (seed, alone.curve.tolist())
+    assert 1 < len({str(run.diagnostics["arms"]) for run in together}) < 8
 
 
 FIXED = hb.fixed_arms([[1, 0], [0, 1]], [0.5, 0.4], Extremal(1.0))

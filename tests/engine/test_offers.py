@@ -18,7 +18,14 @@ from heavybandit.policy import CONTEXT_STREAM, stream
     seed=st.integers(0, 2**32),
 )
 def test_compiled_draws_are_the_same_to_the_last_bit(shape, scale, n, seed):
-    for kind in (noise.SymmetricPareto(shape, scale), noise.StudentT(shape, scale)):
+    index = 1 + 1 / shape  # in (1, 2), as a stable law needs it
+    for kind in (
+        noise.SymmetricPareto(shape, scale),
+        noise.StudentT(shape, scale),
+        noise.AlphaStable(index, 2 * index - 3, scale),
+        noise.LogNormal(shape / 10, scale),
+        noise.Units(noise.Varying(noise.AlphaStable(index)), 10.0),
+    ):
         literal, compiled = np.random.default_rng(seed), np.random.default_rng(seed)
         assert kind.draw(literal, n).tobytes() == offers.draw(kind, compiled, n).tobytes()
         assert literal.random() == compiled.random()  # and as many numbers were drawn for them

@@ -1,7 +1,5 @@
 """The same bits again: in another process, from the same seed, in other blocks, after a pickle."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os
@@ -9,7 +7,6 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +28,7 @@ WORLD = hb.section6("student-t", n_arms=6, dim=4)
 
 
 @pytest.mark.parametrize("switch", ["0", "1"], ids=["compiled", "interpreted"])
-def test_another_process_comes_to_the_same_bytes(switch: str) -> None:
+def test_another_process_comes_to_the_same_bytes(switch):
     """Compiled or interpreted: a compiled kernel does just what its Python source says."""
     command = "import json, streams; print(json.dumps(streams.fingerprints()))"
     paths = [str(Path(module.__file__).parents[n]) for module, n in ((streams, 0), (hb, 1))]
@@ -52,7 +49,7 @@ def test_another_process_comes_to_the_same_bytes(switch: str) -> None:
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_the_same_seed_is_the_same_run_and_another_seed_another(name: str) -> None:
+def test_the_same_seed_is_the_same_run_and_another_seed_another(name):
     first, again, other = (
         hb.simulate(build(name, 6, 4), WORLD, seed=seed, keep_arms=True) for seed in (3, 3, 4)
     )
@@ -70,13 +67,13 @@ def test_the_same_seed_is_the_same_run_and_another_seed_another(name: str) -> No
         ("TOFU", {}),
         ("MENU", {}),
         ("Uniform", {}),
-        ("HeavyOFUL", {"clip_scale": 0.003}),
-        ("HvtUCB", {"clip_scale": 0.003}),
+        ("HeavyOFUL", {"threshold_scale": 0.003}),
+        ("HvtUCB", {"threshold_scale": 0.003}),
         ("ClippedUCB", {}),
     ],
 )
-def test_the_size_of_the_blocks_does_not_show(name: str, more: dict[str, Any]) -> None:
-    asked: dict[str, Any] = {"keep_arms": True, "audit": name in MASTERS}
+def test_the_size_of_the_blocks_does_not_show(name, more):
+    asked = {"keep_arms": True, "audit": name in MASTERS}
     whole, *parts = (
         hb.simulate(build(name, 6, 4, seed=5, **more), WORLD, 6, block=block, **asked)
         for block in (None, 1, 7, 64)
@@ -88,7 +85,7 @@ def test_the_size_of_the_blocks_does_not_show(name: str, more: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_round_by_round_is_the_same_as_in_blocks(name: str) -> None:
+def test_round_by_round_is_the_same_as_in_blocks(name):
     run = hb.simulate(build(name, 6, 4, seed=1), WORLD, seed=7, keep_arms=True)
     policy = build(name, 6, 4, seed=1)
     for arm, (X, payoffs) in zip(run.arms, rounds_of(WORLD, 7, policy.plays), strict=False):
@@ -106,14 +103,12 @@ def test_round_by_round_is_the_same_as_in_blocks(name: str) -> None:
     ("name", "more"),
     [
         *((name, {}) for name in POLICIES),
-        ("HeavyOFUL", {"v": 0.01, "clip_scale": 0.003, "width_scale": 1e-3}),  # makes room
+        ("HeavyOFUL", {"v": 0.01, "threshold_scale": 0.003, "width_scale": 1e-3}),  # makes room
     ],
 )
-def test_a_policy_pickled_in_the_middle_of_a_round_goes_on_as_before(
-    name: str, more: dict[str, Any], eps: float
-) -> None:
+def test_a_policy_pickled_in_the_middle_of_a_round_goes_on_as_before(name, more, eps):
     noise = StudentT(3.0) if eps == 1 else SymmetricPareto(1.6, 0.3)
-    makes_room = "clip_scale" in more
+    makes_room = "threshold_scale" in more
     if name in KNOW_A_MOMENT:
         more = {"eps": eps, **more}
     if name in MASTERS:
@@ -140,7 +135,7 @@ def test_a_policy_pickled_in_the_middle_of_a_round_goes_on_as_before(
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_asking_again_changes_nothing(name: str) -> None:
+def test_asking_again_changes_nothing(name):
     more = {"explore": "random"} if name in MASTERS else {}
     asked_once, asked_often = (build(name, 6, 4, seed=3, **more) for _ in range(2))
     stream = rounds_of(WORLD, 9, asked_once.plays)
@@ -154,7 +149,7 @@ def test_asking_again_changes_nothing(name: str) -> None:
         np.testing.assert_equal(asked_often.diagnostics, asked_once.diagnostics)
 
 
-def test_luck_is_one_draw_a_round_for_any_rule_of_exploring() -> None:
+def test_luck_is_one_draw_a_round_for_any_rule_of_exploring():
     """`random` picks ⌊luck·K⌋ of K wide arms: in the first round, with A = I, all are wide."""
     X = np.eye(5)
     arms = [hb.SupBTC(100, 5, 5, v=4.0, explore="random", seed=s).select(X) for s in range(300)]

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 import heavybandit as hb
 from heavybandit.engine.state import R_HAT
-from heavybandit.noise import Gaussian, Noise, StudentT, SymmetricPareto
+from heavybandit.noise import Form, Gaussian, Noise, StudentT, SymmetricPareto
 from streams import MASTERS, NOISES, PLAIN, SEVERAL_PLAYS, awkward_contexts, section6_contexts
 
 EPS = (1.0, 0.7, 0.5, 0.25)
 RULES = ("first", "random", "widest", "optimistic")
+TRUNCATING = ("SupBTC", "FlatBTC", "CRT", "TOFU")
 
 
 def play_both(
@@ -120,7 +121,7 @@ def test_a_hundred_thousand_repeats_leave_no_rounding_behind(eps: float) -> None
         n, X = 100_000, np.repeat(e[None, None], 100_000, axis=0)
         policy, zeros = hb.FlatBTC(n + 2, 1, 2, eps=eps, v=1.0), np.zeros(n)
         curve, arms = np.empty(n), np.empty(n, dtype=np.int64)
-        policy.play_block(X, zeros[:, None], zeros, zeros, 0.0, 0.0, curve, arms)
+        policy.play_block(X, zeros[:, None], zeros, zeros, Form(), 0.0, curve, arms)
         policy.select(z[None])
         policy.update(1.0)
         policy.select(z[None])
@@ -150,6 +151,30 @@ def test_plain_policies_agree(name: str, eps: float, constants: str) -> None:
         assert policy.diagnostics["truncated"] > 0
 
 
+@pytest.mark.parametrize("module", [hb, hb.paper], ids=["compiled", "literal"])
+@pytest.mark.parametrize(
+    ("name", "v", "small", "large"),
+    # After 64 rounds with x = 1: h = 8/65 by the 2-norm, 16/65 by the 1.5-norm; and with
+    # v/ln(2T/δ) = 64, b_t = 8·63^{1/6} or 64^{2/3}·65^{1/6}, of terms r/√65, so r ≤ 129 or 258.
+    [("FlatBTC", 1.0, -0.1, 10.0), ("TOFU", 64 * math.log(2 * 100 / 0.01), -2.0, 200.0)],
+)
+def test_circulated_thresholds_drop_a_payoff_that_those_of_the_paper_keep(
+    module: Any, name: str, v: float, small: float, large: float
+) -> None:
+    for constants, arm in (("theory", 0), ("circulated", 1)):
+        policy = getattr(module, name)(100, 2, 1, v=v, eps=0.5, constants=constants)
+        for payoff in [small] * 63 + [large]:
+            policy.select([[1.0], [1.0]])
+            policy.update(payoff)
+        assert policy.select([[1.0], [-1.0]]) == arm
+    late = module.TOFU(100, 2, 1, v=v, eps=0.5, constants="circulated")
+    late.select([[1.0], [1.0]])
+    late.update(-1e-3)  # b_2 = 0 there: its threshold lags two rounds
+    assert late.select([[1.0], [-1.0]]) == 0
+    late.update(0.0)
+    assert late.select([[1.0], [-1.0]]) == 1
+
+
 @settings(max_examples=120, deadline=None)
 @given(
     name=st.sampled_from(MASTERS + PLAIN),
@@ -157,22 +182,34 @@ def test_plain_policies_agree(name: str, eps: float, constants: str) -> None:
     noise=st.sampled_from(NOISES),
     d=st.integers(1, 5),
     K=st.integers(1, 7),
+    level=st.sampled_from([1.0, 0.02, 5.0]),
+    threshold=st.sampled_from([1.0, 0.1, 0.01, 20.0]),
     given=st.fixed_dictionaries(
         {
             "eps": st.sampled_from(EPS),
             "v": st.sampled_from([0.01, 0.3, 1.0, 4.0, 30.0]),
             "delta": st.sampled_from([0.001, 0.01, 0.5]),
             "width_scale": st.sampled_from([1.0, 0.1, 0.01, 0.001]),
+            "ridge": st.sampled_from([1.0, 0.01, 7.0, 1000.0]),
             "seed": st.integers(0, 2**16),
         }
     ),
 )
 def test_twins_agree_on_awkward_contexts_whatever_the_parameters(
-    name: str, explore: str, noise: Noise, d: int, K: int, given: dict[str, Any]
+    name: str,
+    explore: str,
+    noise: Noise,
+    d: int,
+    K: int,
+    level: float,
+    threshold: float,
+    given: dict[str, Any],
 ) -> None:
     rng = np.random.default_rng(given["seed"])
     if name in MASTERS:
-        given = {**given, "explore": explore}
+        given = {**given, "explore": explore, "level_scale": level}
+    if name in TRUNCATING:
+        given = {**given, "threshold_scale": threshold}
     rounds, horizon = (25, 6000) if name in SEVERAL_PLAYS else (120, 120)
     play_both(name, awkward_contexts(rng, rounds, K, d), noise, rng, horizon=horizon, **given)
 

@@ -10,6 +10,7 @@ import re
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import heavybandit as hb
 from heavybandit.own.moments import contradiction
@@ -60,11 +61,18 @@ def overwritten(self, contexts):
     return Mine.select(self, contexts)
 
 
+def remembered(self, _):
+    self.seen.append(0)
+    self.arm = len(self.seen) % 3
+    return self.arm
+
+
 BAD_POLICIES = {  # what is said → of what
+    "all of them share seen of the class": spoilt(Mine, select=remembered, seen=[]),
     "give the class": Mine(9, 2, 2),
     "same arms": spoilt(Mine, select=unseeded),
     "from 0 to 3; in round 1 it returned 4": spoilt(Mine, select=lambda *_: 4),
-    "read-only": spoilt(Mine, select=overwritten),
+    "read-only, so copy them first": spoilt(Mine, select=overwritten),
     "2001": lambda horizon, **rest: Mine(horizon + 1, **rest),
     "update must be a method": spoilt(Mine, update=None),
     "plays must be a whole number": spoilt(Mine, plays=0.5),
@@ -116,6 +124,17 @@ class DrawsOnly:
         return [float(rng.standard_cauchy()) for _ in range(n)]
 
 
+class OneSided:
+    """Not centred, and nothing is stated of it."""
+
+    def draw(self, rng, n):
+        return 0.01 * (1 + rng.pareto(3, n))
+
+
+class OneSidedAndSaysSo(OneSided):
+    mean = 0.015
+
+
 class NothingAtAll:
     def draw(self, rng, n):
         return np.zeros(n)
@@ -131,6 +150,9 @@ GOOD_NOISES = {
     "a mean": SaysItsMean,
     "a mean as a method": SaysItsMeanWhenAsked,
     "draws only": DrawsOnly,
+    "draws only, and a mean": OneSidedAndSaysSo,
+    "a frozen law": lambda: scipy.stats.t(2.5),
+    "drawn one by one": lambda: laws.InOrder(lambda rng, n: rng.random(n) - rng.random(n)),
     "nothing": NothingAtAll,
     "gaussian": laws.Gaussian,
     "small": lambda: laws.Gaussian(1e-6),
@@ -213,6 +235,7 @@ BAD_NOISES = {  # what is said → of what
     "it must be at least": noise(draw=lambda *its: 0.5 * drawn(*its)),
     r"moment_about\(1.01, -1\) is": noise(draw=lambda *its: -drawn(*its)),
     "draws are 0.199. on average and not 0: subtract it": NotCentred,
+    "100,000 draws are 0.0149. on average, and noise should be 0: subtract": OneSided,
 }
 
 
@@ -264,6 +287,12 @@ BAD_WORLDS = {  # what is said → of what
     "it failed: TypeError": world(contexts=lambda _, rng: rng),
     "same contexts; draw from rng alone": world(
         contexts=lambda self, _, *rest: offered(self, np.random.default_rng(), *rest)
+    ),
+    r"theta_star\(1\) has norm 2, and .*Units\(noise, factor=2\)": world(
+        theta_star=lambda *_: np.ones(4)
+    ),
+    "the contexts have run out: .* for 20 rounds and gave 12": world(
+        contexts=lambda *its: offered(*its)[: max(0, 12 - its[2])]
     ),
     "1, 6, 13 rounds one after the other": world(contexts=signed_afterwards),
 }

@@ -1,4 +1,4 @@
-"""Keeps numba's on-disk cache honest.
+"""Keeps numba's on-disk cache honest, gives it a place, and says when kernels are compiled.
 
 numba renews a cached function when its own file changes, not when a function that it calls changes
 in another file, so an edited kernel would go on running in its old form inside its callers. Here
@@ -10,12 +10,59 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
+import stat
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+QUIET = "HEAVYBANDIT_QUIET"
+"""If this is in the environment nothing is said about compiling: in tests, and in notebooks whose
+output is compared."""
+
+
+def say(sentence: str) -> None:
+    """Tell whoever reads this process's errors: a terminal, a log or a notebook."""
+    if sys.stderr is not None and not os.environ.get(QUIET):
+        print(f"heavybandit: {sentence}", file=sys.stderr, flush=True)
+
+
+def find_a_place() -> bool:
+    """Whether binaries can be kept; if numba finds no place for them, it gets a temporary one.
+
+    numba looks beside the sources and in HOME. In a container with neither it would refuse to
+    compile at all. The temporary folder is the user's alone: nobody else can put a binary there.
+    """
+    from numba import config, njit
+
+    def probe() -> None: ...
+
+    with suppress(RuntimeError):
+        njit(cache=True)(probe)  # looks for a place, and compiles nothing yet
+        return True
+    try:
+        place = _private_folder()
+    except OSError:
+        say("no folder can be written, so its kernels are compiled again in every process")
+        return False
+    os.environ["NUMBA_CACHE_DIR"] = str(place)  # for workers too
+    config.CACHE_DIR = str(place)  # type: ignore[attr-defined]
+    say(f"neither its own folder nor HOME can be written; compiled kernels are kept in {place}")
+    return True
+
+
+def _private_folder() -> Path:
+    place = Path(tempfile.gettempdir()) / f"heavybandit-kernels-{os.getuid()}"
+    with suppress(FileExistsError):
+        place.mkdir(mode=0o700)
+    found = place.lstat()
+    mine = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+    if mine and not found.st_mode & 0o077:
+        return place
+    return Path(tempfile.mkdtemp(prefix="heavybandit-kernels-"))
 
 
 def drop_stale_binaries(kernel: Any = None) -> None:
@@ -24,6 +71,8 @@ def drop_stale_binaries(kernel: Any = None) -> None:
     They are where numba keeps those of `kernel`: beside the sources, unless it was told otherwise.
     """
     stats = getattr(kernel, "stats", None)  # a plain function if numba is disabled
+    if stats and not stats.cache_path:  # nothing is kept
+        return
     cache = Path(stats.cache_path) if stats else HERE / "__pycache__"
     digest = hashlib.sha256()
     for source in (*sorted(HERE.glob("*.py")), HERE.parent / "policy.py"):
@@ -41,12 +90,9 @@ def drop_stale_binaries(kernel: Any = None) -> None:
 
 @functools.cache
 def announce_compilation(kernel: Any) -> None:
-    """Tell someone at a terminal why the first call takes so long; once, and only if it will."""
+    """Say why the first call takes so long; once, and only if it will."""
     stats = getattr(kernel, "stats", None)
-    if stats is None or not sys.stderr.isatty():
+    if stats is None or not stats.cache_path:
         return
     if not list(Path(stats.cache_path).glob(f"*.{kernel.__name__}-*.nbi")):
-        print(
-            "heavybandit: compiling its kernels; this takes up to a minute, once",
-            file=sys.stderr,
-        )
+        say("compiling the kernels of these policies; this takes up to a minute, once")

@@ -9,6 +9,10 @@ it on means copying some 200 words, and a round of uniform play took eight times
 
 from numba import njit
 
-compiled = njit(cache=True, _nrt=False)  # type: ignore[call-overload]
+from ._cache import find_a_place
 
-inlined = njit(cache=True, _nrt=False, forceinline=True)  # type: ignore[call-overload]
+CACHE = find_a_place()
+
+compiled = njit(cache=CACHE, _nrt=False)  # type: ignore[call-overload]
+
+inlined = njit(cache=CACHE, _nrt=False, forceinline=True)  # type: ignore[call-overload]

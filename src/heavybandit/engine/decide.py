@@ -17,25 +17,13 @@ GLANCE = LANES  # arms whose widths are formed first, if one wide arm would do
 
 
 @inlined
-def choose(state, X, luck, truth):
-    """Choose an arm for the contexts X and leave the choice pending.
-
-    `truth`, the true means, is only counted against the intervals; NaN where it is not known.
-    """
-    clock = state.clock
+def begin(state, n_arms):
+    """Open a round: nothing is counted yet, and every arm is alive."""
     for i in range(state.counts.shape[1]):
         state.counts[st.FRESH, i] = 0
-    clock[st.DEPTH] = 0
-    if clock[st.KIND] == st.UNIFORM:
-        clock[st.ARM] = int(luck * X.shape[0])
-        return
-    for a in range(X.shape[0]):
+    state.clock[st.DEPTH] = 0
+    for a in range(n_arms):
         state.alive[a] = a
-    if clock[st.KIND] in st.MASTERS:
-        clock[st.ARM] = choose_by_stages(state, X, luck, truth)
-    else:
-        transpose(X, state.X_T, 0, X.shape[0])
-        clock[st.ARM] = choose_by_bound(state, truth)
 
 
 @compiled
@@ -207,16 +195,15 @@ def some_wide_arm(state, s, n, limit, luck, truth):
 
 
 @inlined
-def choose_by_bound(state, truth):
-    """The largest upper bound over all arms, from the whole history."""
+def choose_by_bound(state, X, truth):
+    """The largest upper bound over all arms, from the whole history, by an estimate of each arm."""
     clock, line = state.clock, state.line
     kind, s = clock[st.KIND], clock[st.GROWS]
     n = state.alive.size
+    transpose(X, state.X_T, 0, n)
     factor = width_factor(state.num, kind, float(clock[st.ROUND]))
     if factor != 0.0:
         set_widths(state.A_inv[s], state.X_T, 0, n, line, factor)
-    if kind == st.BLIND:  # the narrowest arm has the largest −√(xᵀA⁻¹x)
-        return lowest_near_best(line[st.WIDTH], n)
     if kind in st.BMM or kind in st.BTC:
         set_bounds(state, s, n, truth)
         return lowest_near_best(line[st.UPPER], n)
@@ -230,6 +217,25 @@ def choose_by_bound(state, truth):
         if clock[st.AUDIT] == 1 or not suspects_cannot_matter(line, n, share, truth):
             tofu_suspects(state)
             combine(state.vector[st.THETA_NOW], state.X_T, n, line[st.R_HAT])
+    if factor <= 0.0:
+        return lowest_near_best(line[st.R_HAT], n)
+    add_widths(line, state.alive, n, truth, state.counts)
+    return lowest_near_best(line[st.UPPER], n)
+
+
+@inlined
+def choose_by_regression(state, X, truth):
+    """The largest upper bound over all arms by one estimate θ̂ for all of them."""
+    clock, line = state.clock, state.line
+    kind = clock[st.KIND]
+    n = state.alive.size
+    transpose(X, state.X_T, 0, n)
+    factor = width_factor(state.num, kind, float(clock[st.ROUND]))
+    if factor != 0.0:
+        set_widths(state.A_inv[0], state.X_T, 0, n, line, factor)
+    if kind == st.BLIND:  # the narrowest arm has the largest −√(xᵀA⁻¹x)
+        return lowest_near_best(line[st.WIDTH], n)
+    combine(state.theta[0], state.X_T, n, line[st.R_HAT])
     if factor <= 0.0:
         return lowest_near_best(line[st.R_HAT], n)
     add_widths(line, state.alive, n, truth, state.counts)

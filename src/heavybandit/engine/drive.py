@@ -1,43 +1,125 @@
-"""The loop: choose, pay, learn. One round at a time, or a whole block of rounds in one call."""
+"""The loop: choose, pay, learn. One round at a time, or a whole block of rounds in one call.
+
+There is a loop for each family of policies, so that a run compiles what it needs and no more: all
+in one took a minute and a half, whichever policy was to play.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
-from ..policy import TIE
+from ..policy import LARGEST, TIE
 from . import state as st
 from ._compile import compiled, inlined
-from .decide import choose, width_factor
+from .decide import begin, choose_by_bound, choose_by_regression, choose_by_stages, width_factor
 from .huber import clipped_ucb_learn, heavy_oful_learn, hvt_ucb_learn
 from .linear import add_context, solve
 from .medians import columns_learn, mom_payoff
 from .truncation import add_payoff, btc_learn, tofu_learn
 
 
+class Kernels(NamedTuple):
+    """What drives the policies of a family.
+
+    choose(state, X, luck, truth) chooses an arm for the contexts X and leaves the choice pending;
+    `truth`, the true means, is only counted against the intervals; NaN where it is not known.
+    learn(state, x, payoffs) puts the round into what the policy keeps, and goes on to the next.
+    """
+
+    choose: Any
+    learn: Any
+    play_block: Any
+
+
+@compiled
+def choose_any(state, X, luck, _truth):
+    """Uniform play."""
+    state.clock[st.ARM] = int(luck * X.shape[0])
+
+
 @inlined
-def learn(state, x, payoffs):
-    """Close the round: book it, put it into what the policy keeps, and go on to the next."""
+def choose_stages(state, X, luck, truth):
+    """SupBMM and SupBTC: Algorithm 3."""
+    begin(state, X.shape[0])
+    state.clock[st.ARM] = choose_by_stages(state, X, luck, truth)
+
+
+@inlined
+def choose_bound(state, X, _luck, truth):
+    """FlatBMM, FlatBTC, MENU and TOFU."""
+    begin(state, X.shape[0])
+    state.clock[st.ARM] = choose_by_bound(state, X, truth)
+
+
+@inlined
+def choose_ridge(state, X, _luck, truth):
+    """MoM, CRT, the controls and the later algorithms."""
+    begin(state, X.shape[0])
+    state.clock[st.ARM] = choose_by_regression(state, X, truth)
+
+
+@compiled
+def learn_nothing(state, _x, _payoffs):
+    """Uniform play."""
+    end(state.clock)
+
+
+@compiled
+def end(clock):
+    """Close the round and go on to the next."""
+    clock[st.ROUND] += 1
+    clock[st.ARM] = -1
+
+
+@inlined
+def learn_stages(state, x, payoffs):
+    """SupBMM and SupBTC; a round that was exploited teaches nothing."""
+    book(state.counts, state.stage, state.clock)
+    grows = state.clock[st.GROWS]
+    if grows >= 0:
+        if state.clock[st.KIND] in st.BMM:
+            columns_learn(state, grows, x, payoffs)
+        else:
+            btc_learn(state, grows, x, payoffs[0])
+    end(state.clock)
+
+
+@inlined
+def learn_bound(state, x, payoffs):
+    """FlatBMM, FlatBTC, MENU and TOFU."""
     book(state.counts, state.stage, state.clock)
     kind, grows = state.clock[st.KIND], state.clock[st.GROWS]
-    if grows < 0 or kind == st.UNIFORM:
-        pass
-    elif kind in st.BMM or kind == st.MENU:
+    if kind in st.BMM or kind == st.MENU:
         columns_learn(state, grows, x, payoffs)
     elif kind in st.BTC:
         btc_learn(state, grows, x, payoffs[0])
-    elif kind == st.TOFU:
+    else:
         tofu_learn(state, grows, x, payoffs[0])
-    elif kind == st.HEAVY_OFUL:
+    end(state.clock)
+
+
+@inlined
+def learn_ridge(state, x, payoffs):
+    """MoM, CRT and the controls."""
+    book(state.counts, state.stage, state.clock)
+    ridge_learn(state, x, payoffs)
+    end(state.clock)
+
+
+@inlined
+def learn_huber(state, x, payoffs):
+    """The later algorithms."""
+    book(state.counts, state.stage, state.clock)
+    kind = state.clock[st.KIND]
+    if kind == st.HEAVY_OFUL:
         heavy_oful_learn(state, x, payoffs[0])
     elif kind == st.HVT_UCB:
         beta = width_factor(state.num, kind, float(state.clock[st.ROUND]))
         hvt_ucb_learn(state, x, payoffs[0], beta)
-    elif kind == st.CLIPPED_UCB:
-        clipped_ucb_learn(state, x, payoffs[0])
     else:
-        ridge_learn(state, x, payoffs)
-    state.clock[st.ROUND] += 1
-    state.clock[st.ARM] = -1
+        clipped_ucb_learn(state, x, payoffs[0])
+    end(state.clock)
 
 
 @inlined
@@ -54,7 +136,7 @@ def ridge_learn(state, x, payoffs):
     elif kind == st.CRT:
         # η_t = t^{1/(2(1+ε))}
         eta = math.pow(float(state.clock[st.ROUND]), 0.5 * state.num[st.CRT_POWER])
-        if abs(payoff) > eta * (1.0 + TIE):
+        if abs(payoff) > eta * state.num[st.THRESHOLD] * (1.0 + TIE):
             payoff = 0.0
             state.counts[st.TOTAL, st.TRUNCATED] += 1
     state.num[st.LOG_DET] += add_context(state.A_inv[0], x, state.vector[st.SOLVED])
@@ -79,30 +161,138 @@ def book(counts, stage, clock):
 
 
 @compiled
-def play_block(state, X, means, best, draws, gamma, luck, regret, curve, arms):
-    """Play the rounds of a block; returns how many were played.
+def pay(payoffs, mean, draws, first, form):
+    """Payoffs from a mean and the draws from the `first` on, as `noise.Form` says.
 
-    Fewer than all means that the state is full (clock[FULL] is 1) or that the next payoff is not
-    finite (it is 0). The payoff of a play is mean + draw, or, with γ > 0, 1/γ if draw < γ·mean.
+    Whether all are finite and not too large.
     """
+    spread = form.base + form.growth * abs(mean) + form.tilt * mean
+    for j in range(payoffs.size):
+        draw = draws[first + j]
+        if form.gamma > 0.0:
+            won = draw < form.gamma * (mean + form.lift)
+            paid = (1.0 / form.gamma if won else 0.0) - form.lift
+        else:
+            paid = mean + spread * draw
+        payoffs[j] = form.factor * paid + form.offset
+        if not abs(payoffs[j]) <= LARGEST:
+            return False
+    return True
+
+
+# Each of these plays the rounds of a block and returns how many were played. Fewer than all means
+# that the state is full (clock[FULL] is 1) or that the next payoff is not finite or too large (it
+# is 0). `truth` is what payoffs are on average, against which intervals are held; `stages` is
+# filled with the stage in which each round chose its arm, 0 for policies without. They are the same
+# but for what they call: a kernel that is handed another one is compiled in every process anew.
+
+
+@compiled
+def play_any(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
     payoffs, clock = state.payoffs, state.clock
     plays = payoffs.size
     for t in range(X.shape[0]):
         if clock[st.FULL] == 1:
             return t
-        choose(state, X[t], luck[t], means[t])
+        choose_any(state, X[t], luck[t], truth[t])
         arm = clock[st.ARM]
-        mean = means[t, arm]
-        for j in range(plays):
-            draw = draws[t * plays + j]
-            if gamma > 0.0:
-                payoffs[j] = 1.0 / gamma if draw < gamma * mean else 0.0
-            else:
-                payoffs[j] = mean + draw
-            if not math.isfinite(payoffs[j]):
-                return t
-        learn(state, X[t, arm], payoffs)
-        regret += plays * (best[t] - mean)
+        if not pay(payoffs, means[t, arm], draws, t * plays, form):
+            return t
+        learn_nothing(state, X[t, arm], payoffs)
+        regret += plays * (best[t] - means[t, arm])
         curve[t] = regret
         arms[t] = arm
+        stages[t] = clock[st.DEPTH]
     return X.shape[0]
+
+
+@compiled
+def play_stages(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
+    payoffs, clock = state.payoffs, state.clock
+    plays = payoffs.size
+    for t in range(X.shape[0]):
+        if clock[st.FULL] == 1:
+            return t
+        choose_stages(state, X[t], luck[t], truth[t])
+        arm = clock[st.ARM]
+        if not pay(payoffs, means[t, arm], draws, t * plays, form):
+            return t
+        learn_stages(state, X[t, arm], payoffs)
+        regret += plays * (best[t] - means[t, arm])
+        curve[t] = regret
+        arms[t] = arm
+        stages[t] = clock[st.DEPTH]
+    return X.shape[0]
+
+
+@compiled
+def play_bound(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
+    payoffs, clock = state.payoffs, state.clock
+    plays = payoffs.size
+    for t in range(X.shape[0]):
+        if clock[st.FULL] == 1:
+            return t
+        choose_bound(state, X[t], luck[t], truth[t])
+        arm = clock[st.ARM]
+        if not pay(payoffs, means[t, arm], draws, t * plays, form):
+            return t
+        learn_bound(state, X[t, arm], payoffs)
+        regret += plays * (best[t] - means[t, arm])
+        curve[t] = regret
+        arms[t] = arm
+        stages[t] = clock[st.DEPTH]
+    return X.shape[0]
+
+
+@compiled
+def play_ridge(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
+    payoffs, clock = state.payoffs, state.clock
+    plays = payoffs.size
+    for t in range(X.shape[0]):
+        if clock[st.FULL] == 1:
+            return t
+        choose_ridge(state, X[t], luck[t], truth[t])
+        arm = clock[st.ARM]
+        if not pay(payoffs, means[t, arm], draws, t * plays, form):
+            return t
+        learn_ridge(state, X[t, arm], payoffs)
+        regret += plays * (best[t] - means[t, arm])
+        curve[t] = regret
+        arms[t] = arm
+        stages[t] = clock[st.DEPTH]
+    return X.shape[0]
+
+
+@compiled
+def play_huber(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
+    payoffs, clock = state.payoffs, state.clock
+    plays = payoffs.size
+    for t in range(X.shape[0]):
+        if clock[st.FULL] == 1:
+            return t
+        choose_ridge(state, X[t], luck[t], truth[t])
+        arm = clock[st.ARM]
+        if not pay(payoffs, means[t, arm], draws, t * plays, form):
+            return t
+        learn_huber(state, X[t, arm], payoffs)
+        regret += plays * (best[t] - means[t, arm])
+        curve[t] = regret
+        arms[t] = arm
+        stages[t] = clock[st.DEPTH]
+    return X.shape[0]
+
+
+UNIFORM = Kernels(choose_any, learn_nothing, play_any)
+STAGES = Kernels(choose_stages, learn_stages, play_stages)
+BOUND = Kernels(choose_bound, learn_bound, play_bound)
+RIDGE = Kernels(choose_ridge, learn_ridge, play_ridge)
+HUBER = Kernels(choose_ridge, learn_huber, play_huber)
+
+FAMILIES = {
+    st.UNIFORM: UNIFORM,
+    **dict.fromkeys(st.MASTERS, STAGES),
+    **dict.fromkeys((st.FLAT_BMM, st.FLAT_BTC, st.MENU, st.TOFU), BOUND),
+    **dict.fromkeys((st.MOM, st.CRT, st.GREEDY, st.BLIND, st.LINUCB), RIDGE),
+    **dict.fromkeys((*st.HUBER, st.CLIPPED_UCB), HUBER),
+}
+"""The kernels of each kind of policy."""

@@ -34,7 +34,7 @@ SIDE = 2  # where a suspect keeps its side, counted from d; before it, r/σ and 
 
 @compiled
 def threshold(num, w, t):
-    """τ_t = τ₀ (√(1+w²)/w) t^e, times the clip scale."""
+    """τ_t = τ₀ (√(1+w²)/w) t^e, times the threshold scale."""
     return num[st.HUBER_CLIP] * math.sqrt(1.0 + w * w) / w * math.pow(t, num[st.GROWTH])
 
 

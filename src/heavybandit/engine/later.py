@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 from .. import later, theory
-from ..later import Y_SCALE, ClippedSettings, HuberSettings
-from ..policy import PlainSettings
+from ..later import Y_SCALE, ClippedSettings, HeavyOFULSettings, HuberSettings
 from . import state as st
 from .policies import Compiled, _HeavyTailed
 
@@ -14,7 +13,7 @@ __all__ = ["ClippedUCB", "HeavyOFUL", "HvtUCB"]
 
 
 class _Huber(_HeavyTailed, HuberSettings):
-    """What HEAVY-OFUL and Hvt-UCB have in common; `clips` and `clip_scale` as in `later`."""
+    """What HEAVY-OFUL and Hvt-UCB have in common; settings as in `later`."""
 
     def _start_regression(
         self, kind: int, kappa: float, beta_0: float, own: tuple[float, ...], **what: float
@@ -22,40 +21,34 @@ class _Huber(_HeavyTailed, HuberSettings):
         """`own` are the constants that only this policy has; `what` is as in `_start`."""
         tau_0 = theory.huber_tau_0(self.horizon, kappa, self.delta, self.eps)
         least = max(self.v ** (1 / (1 + self.eps)), 1 / math.sqrt(self.horizon))
-        clip = self.clip_scale * tau_0 if self.clips else math.inf
+        clip = self.threshold_scale * tau_0 if self.clips else math.inf
         constants = (beta_0, least, tau_0, clip, *own)
         self._start(kind, truncates=True, suspect_numbers=3, constants=constants, **what)
 
 
-class HeavyOFUL(PlainSettings, _Huber, twin=later.HeavyOFUL):
+class HeavyOFUL(_Huber, HeavyOFULSettings, twin=later.HeavyOFUL):
     def _prepare(self) -> None:
-        ridge = self.dim / 100 if self._circulated else float(self.dim)
         radius = math.sqrt(1.1) if self._circulated else 1.0
-        T, delta, eps = self.horizon, self.delta, self.eps
+        T, delta, eps, ridge = self.horizon, self.delta, self.eps, self.ridge
         kappa = theory.huber_kappa(T, self.dim, ridge)
         beta_0, beta_1 = (theory.heavy_oful_beta(t, T, kappa, ridge, delta, eps) for t in (0, 1))
         constant, divisor = 3 * math.sqrt(ridge), 10_000.0 if self._circulated else 1.0
         gain, offset = (beta_1 - constant) / divisor, constant / divisor
         own = (*theory.heavy_oful_floor(T, kappa, delta, eps), radius)
-        self._start_regression(
-            st.HEAVY_OFUL, kappa, beta_0, own, gain=gain, offset=offset, ridge=ridge
-        )
+        self._start_regression(st.HEAVY_OFUL, kappa, beta_0, own, gain=gain, offset=offset)
 
 
 class HvtUCB(_Huber, twin=later.HvtUCB):
     def _prepare(self) -> None:
-        ridge = float(self.dim)
-        T, delta, eps = self.horizon, self.delta, self.eps
+        T, delta, eps, ridge = self.horizon, self.delta, self.eps, self.ridge
         kappa = theory.huber_kappa(T, self.dim, ridge, theory.HVT_ALPHA)
         beta_0, beta_1 = (theory.hvt_ucb_beta(t, T, kappa, ridge, delta, eps) for t in (0, 1))
         own = (math.sqrt(theory.HVT_ALPHA),)
-        self._start_regression(
-            st.HVT_UCB, kappa, beta_0, own, gain=beta_1 - beta_0, offset=beta_0, ridge=ridge
-        )
+        self._start_regression(st.HVT_UCB, kappa, beta_0, own, gain=beta_1 - beta_0, offset=beta_0)
 
 
 class ClippedUCB(Compiled, ClippedSettings, twin=later.ClippedUCB):
     def _prepare(self) -> None:
-        units = Y_SCALE * self.clip if self.clips else math.inf
-        constants = (1.0, Y_SCALE * self.width, units, self.growth)
+        units = Y_SCALE * self.threshold_scale if self.clips else math.inf
+        constants = (1.0, Y_SCALE * self.width_scale, units, self.growth)
         self._start(st.CLIPPED_UCB, ridge=self.ridge, constants=constants)

@@ -24,13 +24,21 @@ or for none, and h² = Σ_a m_a β_a². Elimination only takes arms away: what w
 
 *Exploiting changes nothing*, so that the rest of the horizon is one more step.
 
+What a stage does until it is left depends on payoffs only through the arms that enter it. Runs of
+several seeds share it (`Passage`), and each draws its own counts.
+
 Comparisons are those of the engine, readings R4 and R15 included. In floating point m is right
 unless (f·2^s)² − 1/q is within rounding of a whole number; given the payoffs that the engine saw,
 the tests find the same arm in every round. Counts come from NumPy's binomial generator.
 
-For ε < 1 none of this helps: the widths of all stages grow with t, and the arm that has just become
-narrow is wide again a few rounds later. The number of steps is then proportional to the horizon
-(for ε = 0.5 a step would be four or five rounds), so that `leap` refuses and `simulate` is as good.
+For ε < 1 the widths of all stages grow with t, so that an arm that has become narrow is wide again
+a few rounds later, in its own stage or in an earlier one. The rounds in which one arm is played
+without interruption would make a step. While several arms survive, the length of a step does not
+grow with the horizon: once n rounds have been explored, keeping them narrow until t takes
+n·(1 − ε)/(1 + ε)/t more of them per round, a constant share as long as n grows like t (notebook 03
+measures 4 rounds per step for ε = 0.5 and some 25 for ε = 0.9, from 10⁴ to 10⁶ plays). As a step
+costs as much as dozens of compiled rounds, `leap` would be no faster than `simulate` at the gaps
+that matter for a worst-case bound, and refuses. Steps do become longer once a single arm is left.
 """
 
 from __future__ import annotations
@@ -45,16 +53,28 @@ import numpy as np
 from ..checks import whole
 from ..instances import FixedArms
 from ..noise import Finite
-from ..policy import NOISE_STREAM, TIE, Floats, stream
+from ..policy import TIE, Floats
 from ..simulate import Run, _Player
 from .policies import SupBMM, SupBTC
-from .state import GAIN, LEVEL, OFFSET, SCALE, Ints
+from .state import GAIN, LEVEL, OFFSET, SCALE, THRESHOLD, Ints
 
 Counts = Callable[[int, int, int], Ints]
 """(stage, arm, rounds) → how often each value was paid, (values, plays per round)."""
 
 THIN = 2.0**-12  # where p is smaller and n huge, NumPy's binomial generator loses digits
-FEW = 32  # payoffs per column that are drawn one by one
+
+
+class Law:
+    """What an arm pays, and how probable each value is."""
+
+    def __init__(self, values: Floats, chances: Floats) -> None:
+        self.values = values
+        self.by_size = np.argsort(np.abs(values), kind="stable")
+        self.sizes = np.abs(values)[self.by_size]
+        self.common_first = np.argsort(-chances, kind="stable")[: np.count_nonzero(chances)]
+        # the probability of each of these values and all rarer ones, and of nothing
+        self.tails = np.append(np.cumsum(chances[self.common_first[::-1]])[::-1], 0.0)
+        self.rarer = (self.tails[1:] / self.tails[:-1]).tolist()
 
 
 class Rules(NamedTuple):
@@ -62,70 +82,105 @@ class Rules(NamedTuple):
 
     Z: Floats  # (d, K): A^{−1/2}x of each arm before anything is played
     means: Floats  # (K,)
-    values: list[Floats]  # by arm, what a payoff can be
+    laws: list[Law]  # by arm
     truncates: bool  # BTC, or else BMM
     rounds: int
     n_stages: int
     factor: float  # what multiplies √(xᵀA⁻¹x)
     level: float  # the width at which the master exploits
+    threshold: float  # what multiplies h of BTC
+
+
+@dataclass
+class Passage:
+    """What a stage does whatever its payoffs are, given the arms that enter and the rounds left."""
+
+    alive: Ints  # the arms that enter
+    left: int  # rounds left when it is over
+    precise: bool  # whether its widths are all at most the level
+    steps: list[tuple[int, int]]  # which arm it explores for how many rounds, in order
+    sum_c: float  # Σ √(xᵀA⁻¹x) over those rounds
+    width: Floats  # of the arms that entered, when it is over
+    terms: list[tuple[int, int, Floats, Ints]]  # see `_terms`
+
+
+Passages = dict[tuple[int, int, bytes], Passage]
 
 
 @dataclass
 class Stage:
     """A stage on the way through a run."""
 
-    alive: Ints  # the arms that entered it
-    rounds: Ints  # (K,): how many it gave to each arm
-    sum_c: float = 0.0  # Σ √(xᵀA⁻¹x) over those rounds
+    passage: Passage
     exploited: int = 0  # rounds in which it exploited
     truncated: int = 0  # terms that its estimates leave out
     missed: int = 0  # arms whose mean is not in their interval
 
 
-def walk(rules: Rules, counts: Counts) -> tuple[list[Stage], list[tuple[int, int]]]:
-    """The stages visited, and which arm was played for how many rounds, in order."""
+def walk(
+    rules: Rules, counts: Counts, known: Passages
+) -> tuple[list[Stage], list[tuple[int, int]]]:
+    """The stages visited, and which arm was played for how many rounds, in order.
+
+    known   passages computed before, and now those of this run too
+    """
     stages: list[Stage] = []
     steps: list[tuple[int, int]] = []
     left, alive = rules.rounds, np.arange(len(rules.means))
-    level = rules.level * (1 + TIE)
     for s in range(rules.n_stages):
-        stage = Stage(alive, np.zeros(len(rules.means), dtype=np.int64))
+        key = (s, left, alive.tobytes())
+        if key not in known:
+            known[key] = _passage(rules, s, alive, left)
+        passage = known[key]
+        stage = Stage(passage)
         stages.append(stage)
-        limit = 0.5 ** (s + 1) * (1 + TIE)
-        Z = np.ascontiguousarray(rules.Z[:, alive])
-        q = (Z * Z).sum(axis=0)
-        precise = bool(np.all(rules.factor * np.sqrt(q) <= level))
-        for i, arm in enumerate(alive.tolist()):
-            if precise or left == 0 or rules.factor * math.sqrt(q[i]) <= limit:
-                continue
-            played = float(q[i])
-            u = Z[:, i] / math.sqrt(played)
-            along, across = _split(Z, u)
-            across[:, i] = 0.0
-            m = max(1, math.ceil((rules.factor / limit) ** 2 - 1 / played))
-            if level > limit:
-                enough = _rounds_to_level(q, across, played, (level / rules.factor) ** 2)
-                precise, m = enough <= m, int(min(enough, m))
-            m = min(m, left)
-            left -= m
-            stage.rounds[arm] = m
-            stage.sum_c += _sum_of_roots(1 / played, m)
-            steps.append((arm, m))
-            Z = across + u[:, None] * (along / math.sqrt(1 + m * played))
-            q = (Z * Z).sum(axis=0)
-            precise = precise or bool(np.all(rules.factor * np.sqrt(q) <= level))
+        steps += passage.steps
+        left = passage.left
         if left == 0:
             break
-        r_hat = _estimates(rules, s, stage, Z, counts)
-        width = rules.factor * np.sqrt(q)
-        upper = r_hat + width
-        stage.missed = int(np.sum(np.abs(r_hat - rules.means[alive]) > width))
-        if precise or s == rules.n_stages - 1:
+        r_hat, stage.truncated = _estimates(rules, s, passage, counts)
+        upper = r_hat + passage.width
+        wrong = np.abs(r_hat - rules.means[alive]) > passage.width
+        stage.missed = int(np.count_nonzero(wrong))
+        if passage.precise or s == rules.n_stages - 1:
             steps.append((int(alive[np.flatnonzero(upper >= upper.max() - TIE)[0]]), left))
             stage.exploited = left
             break
         alive = alive[upper >= upper.max() - (0.5**s + TIE)]
     return stages, steps
+
+
+def _passage(rules: Rules, s: int, alive: Ints, left: int) -> Passage:
+    """Explore one arm after the other, as long as one is wide and the level is not reached."""
+    steps: list[tuple[int, int]] = []
+    played = []
+    sum_c = 0.0
+    limit, level = 0.5 ** (s + 1) * (1 + TIE), rules.level * (1 + TIE)
+    Z = np.ascontiguousarray(rules.Z[:, alive])
+    q = (Z * Z).sum(axis=0)
+    precise = bool(np.all(rules.factor * np.sqrt(q) <= level))
+    for i, arm in enumerate(alive.tolist()):
+        if precise or left == 0 or rules.factor * math.sqrt(q[i]) <= limit:
+            continue
+        before = float(q[i])
+        u = Z[:, i] / math.sqrt(before)
+        along, across = _split(Z, u)
+        across[:, i] = 0.0
+        m = max(1, math.ceil((rules.factor / limit) ** 2 - 1 / before))
+        if level > limit:
+            enough = _rounds_to_level(q, across, before, (level / rules.factor) ** 2)
+            precise, m = enough <= m, int(min(enough, m))
+        m = min(m, left)
+        left -= m
+        sum_c += _sum_of_roots(1 / before, m)
+        steps.append((arm, m))
+        played.append(i)
+        Z = across + u[:, None] * (along / math.sqrt(1 + m * before))
+        q = (Z * Z).sum(axis=0)
+        precise = precise or bool(np.all(rules.factor * np.sqrt(q) <= level))
+    width = rules.factor * np.sqrt(q)
+    terms = _terms(rules, Z, played, steps) if left else []
+    return Passage(alive, left, precise, steps, sum_c, width, terms)
 
 
 def _split(Z: Floats, u: Floats) -> tuple[Floats, Floats]:
@@ -159,28 +214,47 @@ def _sum_of_roots(start: float, m: int) -> float:
     return math.fsum(1 / math.sqrt(start + j) for j in range(few)) + rest
 
 
-def _estimates(rules: Rules, s: int, stage: Stage, Z: Floats, counts: Counts) -> Floats:
-    """r̂ of the arms that entered the stage, by Algorithm 1 or 2."""
-    played = [i for i, arm in enumerate(stage.alive.tolist()) if stage.rounds[arm]]
-    beta = {i: (Z[:, [i]] * Z).sum(axis=0) for i in played}  # xᵀA⁻¹x_a of every arm x
+def _terms(
+    rules: Rules, Z: Floats, played: list[int], steps: list[tuple[int, int]]
+) -> list[tuple[int, int, Floats, Ints]]:
+    """What the estimates need of each arm played: arm, rounds, weights β and values to keep.
+
+    β = xᵀA⁻¹x_a, one for every arm x that entered. Of the values in the order of their sizes the
+    first so many are kept: those with |value·β| ≤ h. BMM keeps all.
+    """
+    betas = [(Z[:, [i]] * Z).sum(axis=0) for i in played]
     h = np.zeros(Z.shape[1])
-    for i in played:
-        h += float(stage.rounds[stage.alive[i]]) * beta[i] ** 2
-    h = np.sqrt(h) * (1 + TIE)
-    r_hat: Any = np.zeros(Z.shape[1])
-    for i in played:
-        arm = int(stage.alive[i])
-        values = rules.values[arm][:, None]
-        seen = counts(s, arm, int(stage.rounds[arm]))
+    for (_, rounds), beta in zip(steps, betas, strict=True):
+        h += float(rounds) * beta**2
+    h = np.sqrt(h) * rules.threshold * (1 + TIE)
+    terms = []
+    for (arm, rounds), beta in zip(steps, betas, strict=True):
+        weight = np.abs(beta)
+        most = np.divide(h, weight, out=np.full_like(h, np.inf), where=weight > 0)
+        kept = np.searchsorted(rules.laws[arm].sizes, most, side="right")
+        terms.append((arm, rounds, beta, kept))
+    return terms
+
+
+def _estimates(rules: Rules, s: int, passage: Passage, counts: Counts) -> tuple[Floats, int]:
+    """r̂ of the arms that entered the stage, by Algorithm 1 or 2, and how many terms it left out."""
+    truncated, r_hat = 0, np.zeros(len(passage.alive))
+    columns: list[Floats] = []  # for BMM: Σβ·payoff by arm and play
+    for arm, rounds, beta, kept in passage.terms:
+        law, seen = rules.laws[arm], counts(s, arm, rounds)
         if rules.truncates:
-            kept = np.abs(values * beta[i]) <= h
-            r_hat = r_hat + beta[i] * np.where(kept, seen * values, 0.0).sum(axis=0)
-            stage.truncated += int(np.where(kept, 0, seen).sum())
-        else:  # one row per arm, one column per play
-            r_hat = r_hat.reshape(len(h), -1) + beta[i][:, None] * (seen * values).sum(axis=0)
-    if r_hat.ndim == 2:
-        r_hat = np.sort(r_hat, axis=1)[:, (r_hat.shape[1] - 1) // 2]
-    return np.asarray(r_hat)
+            sums = np.zeros((2, 1 + len(seen)))  # of the first so many values, and their payoffs
+            np.cumsum(seen[law.by_size, 0], out=sums[0, 1:])
+            np.cumsum(seen[law.by_size, 0] * law.values[law.by_size], out=sums[1, 1:])
+            r_hat += beta * sums[1, kept]
+            truncated += int((rounds - sums[0, kept]).sum())
+        else:
+            columns.append(beta[:, None] * (seen * law.values[:, None]).sum(axis=0))
+    if columns:
+        total = sum(columns[1:], start=columns[0])
+        middle = (total.shape[1] - 1) // 2
+        r_hat = np.partition(total, middle, axis=1)[:, middle]
+    return r_hat, truncated
 
 
 class Drawn:
@@ -190,32 +264,30 @@ class Drawn:
     where 1 − p is not. The last few payoffs are drawn one by one.
     """
 
-    def __init__(self, rng: np.random.Generator, chances: Sequence[Floats], plays: int) -> None:
-        self.rng, self.plays, self.sizes = rng, plays, [len(p) for p in chances]
-        self.order = [np.argsort(-p, kind="stable")[: np.count_nonzero(p)] for p in chances]
-        self.tails = [  # by arm, the probability of each value and all rarer ones
-            np.append(np.cumsum(p[order[::-1]])[::-1], 0.0)
-            for p, order in zip(chances, self.order, strict=True)
-        ]
+    def __init__(self, rng: np.random.Generator, laws: Sequence[Law], plays: int) -> None:
+        self.rng, self.laws, self.plays = rng, laws, plays
+        self.few = 8 * (plays + 24)  # from here on, one by one is quicker
 
     def __call__(self, stage: int, arm: int, rounds: int) -> Ints:
-        order, tails = self.order[arm], self.tails[arm]
-        left = np.full(self.plays, rounds, dtype=np.int64)
-        counts = np.zeros((self.sizes[arm], self.plays), dtype=np.int64)
+        law, plays = self.laws[arm], self.plays
+        counts = np.zeros((len(law.values), plays), dtype=np.int64)
+        left: Any = rounds if plays == 1 else np.full(plays, rounds)  # a number is quicker
         i = 0
-        while left.max() > FEW:
-            rarer = self._binomial(left, float(tails[i + 1] / tails[i]))
-            counts[order[i]] = left - rarer
+        while (left if plays == 1 else left.sum(dtype=np.float64)) > self.few:
+            rarer = self._binomial(left, law.rarer[i]) if law.rarer[i] else 0 * left
+            counts[law.common_first[i]] = left - rarer
             left, i = rarer, i + 1
-        columns = np.repeat(np.arange(self.plays), left)
-        at_most = np.searchsorted(tails[:i:-1], tails[i] * self.rng.random(columns.size), "right")
-        np.add.at(counts, (order[len(order) - at_most], columns), 1)
+        columns = np.repeat(np.arange(plays), left)
+        tails = law.tails[i:]
+        at_most = np.searchsorted(tails[:0:-1], tails[0] * self.rng.random(columns.size), "right")
+        place = law.common_first[len(law.common_first) - at_most] * plays + columns
+        counts += np.bincount(place, minlength=counts.size).reshape(counts.shape)
         return counts
 
-    def _binomial(self, n: Ints, p: float) -> Ints:
-        while 0 < p < THIN:  # Binomial(n, p) is Binomial(Binomial(n, THIN), p/THIN)
+    def _binomial(self, n: Any, p: float) -> Any:
+        while p < THIN:  # Binomial(n, p) is Binomial(Binomial(n, THIN), p/THIN)
             n, p = self.rng.binomial(n, THIN), p / THIN
-        return np.asarray(self.rng.binomial(n, p))
+        return self.rng.binomial(n, p)
 
 
 def rules_of(policy: Any, world: Any) -> Rules:
@@ -245,12 +317,13 @@ def rules_of(policy: Any, world: Any) -> Rules:
     return Rules(
         Z=math.sqrt(state.A_inv[0, 0, 0]) * np.array(world.arms).T,
         means=means,
-        values=[world.noise.law(mean)[0] for mean in means.tolist()],
+        laws=[Law(*world.noise.law(mean)) for mean in means.tolist()],
         truncates=isinstance(policy, SupBTC),
         rounds=policy.rounds,
         n_stages=policy.n_stages,
         factor=float((state.num[GAIN] + state.num[OFFSET]) * state.num[SCALE]),
         level=float(state.num[LEVEL]),
+        threshold=float(state.num[THRESHOLD]),
     )
 
 
@@ -265,50 +338,64 @@ def leap(policy: Any, world: Any, seed: int = 0, *, checkpoints: int | Sequence[
     entered; and `arms_missed`, how many of them had their mean outside their interval when the
     stage was left.
     """
+    return leap_all(policy, world, [seed], checkpoints=checkpoints)[0]
+
+
+def leap_all(
+    policy: Any, world: Any, seeds: Sequence[int], *, checkpoints: int | Sequence[int] = 200
+) -> list[Run]:
+    """The runs of `leap` with each seed; what does not depend on payoffs is computed once."""
     rules = rules_of(policy, world)
-    seed = whole("seed", seed, 0)
-    player = _Player(policy, world, seed, checkpoints, keep_arms=False)
-    chances = [world.noise.law(mean)[1] for mean in rules.means.tolist()]
-    drawn = Drawn(stream(seed, NOISE_STREAM), chances, policy.plays)
-    stages, steps = walk(rules, drawn)
     gaps = policy.plays * (rules.means.max() - rules.means)
-    ends = np.cumsum([0, *(m for _, m in steps)])
-    costs = np.cumsum([0.0, *(m * gaps[arm] for arm, m in steps)])
-    step = np.searchsorted(ends, player.marks) - 1
-    slopes = gaps[[arm for arm, _ in steps]]
-    player.values = costs[step] + (player.marks - ends[step]) * slopes[step]
-    player.regret = float(player.values[-1])
-    return replace(player.result(), diagnostics=_diagnostics(rules, stages))
+    known: Passages = {}
+    runs = []
+    for seed in seeds:
+        player = _Player(policy, world, whole("seed", seed, 0), checkpoints, keep_arms=False)
+        drawn = Drawn(player.rng, rules.laws, policy.plays)
+        stages, steps = walk(rules, drawn, known)
+        ends = np.cumsum([0, *(m for _, m in steps)])
+        costs = np.cumsum([0.0, *(m * gaps[arm] for arm, m in steps)])
+        step = np.searchsorted(ends, player.marks) - 1
+        slopes = gaps[[arm for arm, _ in steps]]
+        player.values = costs[step] + (player.marks - ends[step]) * slopes[step]
+        player.regret = float(player.values[-1])
+        runs.append(replace(player.result(), diagnostics=_diagnostics(rules, stages)))
+    return runs
 
 
 def _diagnostics(rules: Rules, stages: list[Stage]) -> dict[str, Any]:
     """What `simulate` counts, and what happened to each arm in each stage."""
     gaps = rules.means.max() - rules.means
-    found: dict[str, list[Any]] = {
-        name: []
-        for name in (
-            *("explored", "exploited", "visited", "arms_entering", "sum_c", "best_lost"),
-            *("far_arms", "explored_by_arm", "arms", "arms_missed"),
-        )
-    }
+    zeros = ("explored", "exploited", "visited", "best_lost", "far_arms", "arms_missed")
+    unseen: dict[str, Any] = dict.fromkeys(zeros, 0)
+    unseen |= {"sum_c": 0.0, "arms_entering": math.nan, "arms": []}
+    rows: list[dict[str, Any]] = []
     totals = dict.fromkeys(("estimates", "truncated", "intervals", "intervals_missed"), 0)
     visits = rules.rounds
-    for s in range(rules.n_stages):
-        here = stages[s] if s < len(stages) else Stage(np.arange(0), 0 * stages[0].rounds)
-        visits = visits if s < len(stages) else 0
-        explored = int(here.rounds.sum())
-        near = gaps[here.alive]
-        row = (
-            *(explored, here.exploited, visits, float(len(near)) if visits else math.nan),
-            *(here.sum_c, visits * int(visits > 0 and near.min() > 0)),
-            visits * int(np.sum(near > 8 * 0.5 ** (s + 1) * (1 + TIE))),
-            *(here.rounds.tolist(), here.alive.tolist(), here.missed),
+    for s, here in enumerate(stages):
+        passage, by_arm = here.passage, [0] * len(gaps)
+        for arm, m in passage.steps:
+            by_arm[arm] = m
+        near, explored = gaps[passage.alive], sum(by_arm)
+        rows.append(
+            {
+                "explored": explored,
+                "exploited": here.exploited,
+                "visited": visits,
+                "arms_entering": float(len(near)),
+                "sum_c": passage.sum_c,
+                "best_lost": visits * int(near.min() > 0),
+                "far_arms": visits * int(np.count_nonzero(near > 8 * 0.5 ** (s + 1) * (1 + TIE))),
+                "explored_by_arm": by_arm,
+                "arms": passage.alive.tolist(),
+                "arms_missed": here.missed,
+            }
         )
-        for column, entry in zip(found.values(), row, strict=True):
-            column.append(entry)
         visits -= explored  # what is left passes through this stage, and asks for its estimates
         totals["estimates"] += visits * len(near)
         totals["intervals"] += visits * len(near)
         totals["truncated"] += visits * here.truncated
         totals["intervals_missed"] += visits * here.missed
-    return {**found, **totals}
+    for _ in range(len(stages), rules.n_stages):
+        rows.append({**unseen, "explored_by_arm": [0] * len(gaps)})
+    return {**{name: [row[name] for row in rows] for name in rows[0]}, **totals}

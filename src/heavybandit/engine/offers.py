@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..instances import UniformContexts
-from ..noise import SymmetricPareto
+from ..noise import AlphaStable, LogNormal, Shaped, SymmetricPareto
 from ..policy import LONGEST, Floats
 from ._compile import compiled
 from .linear import add_context, quadratic_forms, transpose
@@ -31,12 +31,21 @@ def contexts(
 
 
 def draw(noise: Any, rng: np.random.Generator, n: int) -> Floats:
-    """`noise.draw`, compiled for the symmetric Pareto noise."""
-    if getattr(type(noise), "draw", None) is not SymmetricPareto.draw:
-        draws: Floats = noise.draw(rng, n)
-        return draws
-    draws = rng.random(n)
-    symmetric_powers(draws, float(noise.scale), -1 / noise.shape)
+    """`noise.draw`, compiled for the noises that are not drawn by NumPy alone."""
+    while isinstance(noise, Shaped):
+        noise = noise.noise
+    own = getattr(type(noise), "draw", None)
+    if own is SymmetricPareto.draw:
+        draws = rng.random(n)
+        symmetric_powers(draws, float(noise.scale), -1 / noise.shape)
+    elif own is AlphaStable.draw:
+        pairs, draws = rng.random((n, 2)), np.empty(n)
+        stable_numbers(pairs, draws, float(noise.alpha), *noise.turn_and_stretch)
+    elif own is LogNormal.draw:
+        draws = rng.standard_normal(n)
+        log_normal_numbers(draws, float(noise.sigma), float(noise.scale))
+    else:
+        draws = noise.draw(rng, n)
     return draws
 
 
@@ -90,6 +99,25 @@ def symmetric_powers(draws, scale, exponent):
             draws[i] = -scale * math.pow(1.0 - doubled, exponent)
         else:
             draws[i] = scale * math.pow(2.0 - doubled, exponent)
+
+
+@compiled
+def stable_numbers(pairs, draws, alpha, turn, stretch):
+    """Fill `draws` from pairs of uniforms, as `noise.stable.stable_number` does."""
+    for i in range(draws.size):
+        u, w = pairs[i, 0], pairs[i, 1]
+        angle = math.pi * ((u - 0.5) + 2.0**-54)
+        wait = -math.log(1.0 - w) if w > 0.0 else 2.0**-54
+        turned = alpha * (angle + turn)
+        bent = math.pow(max(math.cos(angle - turned), 2.0**-60) / wait, (1.0 - alpha) / alpha)
+        draws[i] = stretch * math.sin(turned) / math.pow(math.cos(angle), 1.0 / alpha) * bent
+
+
+@compiled
+def log_normal_numbers(draws, sigma, scale):
+    """Turn standard Gaussian numbers, in place, into centred log-normal ones."""
+    for i in range(draws.size):
+        draws[i] = scale * math.expm1(sigma * draws[i] - sigma * sigma / 2.0)
 
 
 @compiled

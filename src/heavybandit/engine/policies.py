@@ -7,20 +7,22 @@ import math
 import numpy as np
 
 from .. import checks, paper, theory
+from ..noise import Form
 from ..policy import (
     EXPLORE_RULES,
+    LARGEST,
     Floats,
     HeavyTailedPolicy,
     Look,
     PlainSettings,
     Policy,
     StagedSettings,
+    TruncatingSettings,
     setting,
 )
 from . import state as st
 from ._cache import announce_compilation
-from .decide import choose
-from .drive import learn, play_block
+from .drive import FAMILIES, Kernels
 from .state import AUDIT, FULL, Ints, new_state, with_room
 
 __all__ = ["CRT", "MENU", "TOFU", "Compiled", "FlatBMM", "FlatBTC", "MoM", "SupBMM", "SupBTC"]
@@ -41,7 +43,7 @@ class Compiled(Policy):
                 cls.moment = twin.moment  # type: ignore[attr-defined]
 
     def _start(self, kind: int, **what: float | bool | tuple[float, ...]) -> None:
-        announce_compilation(play_block)
+        announce_compilation(FAMILIES[kind].play_block)
         self._state = new_state(
             kind=kind,
             n_arms=self.n_arms,
@@ -50,12 +52,16 @@ class Compiled(Policy):
             **what,  # type: ignore[arg-type]
         )
 
+    @property
+    def _kernels(self) -> Kernels:
+        return FAMILIES[int(self._state.clock[st.KIND])]
+
     def _choose(self, X: Floats, luck: float) -> int:
-        choose(self._state, X, luck, np.full(self.n_arms, np.nan))
+        self._kernels.choose(self._state, X, luck, np.full(self.n_arms, np.nan))
         return int(self._state.clock[st.ARM])
 
     def _learn(self, x: Floats, payoffs: Floats) -> None:
-        learn(self._state, x, payoffs)
+        self._kernels.learn(self._state, x, payoffs)
         self._make_room()
 
     def _make_room(self) -> None:
@@ -68,24 +74,28 @@ class Compiled(Policy):
         means: Floats,
         best: Floats,
         draws: Floats,
-        gamma: float,
+        form: Form,
         regret: float,
         curve: Floats,
         arms: Ints,
+        stages: Ints | None = None,
     ) -> None:
-        """Play a block of rounds, as `select` and `update` would; fills `curve` and `arms`.
+        """Play a block of rounds, as `select` and `update` would; fills the last arguments.
 
-        X (n, K, d), means (n, K), best (n,), draws (n·plays,); see `drive.play_block`.
+        X (n, K, d), means (n, K), best (n,), draws (n·plays,); see `engine.drive`.
         """
         n = len(X)
+        truth = means if form.expected(1.0) == 1.0 else np.asarray(form.expected(means))
+        stages = np.empty_like(arms) if stages is None else stages
         pending = [] if self._luck is None else [self._luck]
         luck = np.append(pending, self._rng.random(n - len(pending)))
         self._luck, self._offered, self._selected = None, None, -1
         done = 0
         while done < n:
-            offers = X[done:], means[done:], best[done:], draws[done * self.plays :], gamma
-            record = curve[done:], arms[done:]
-            played = play_block(self._state, *offers, luck[done:], regret, *record)
+            offers = X[done:], means[done:], truth[done:], best[done:], draws[done * self.plays :]
+            record = curve[done:], arms[done:], stages[done:]
+            play = self._kernels.play_block
+            played = play(self._state, *offers, form, luck[done:], regret, *record)
             if played:
                 regret = float(curve[done + played - 1])
                 done += played
@@ -94,7 +104,8 @@ class Compiled(Policy):
                 if not self._state.clock[FULL]:
                     self._luck = float(luck[done])
                     raise ValueError(
-                        f"payoffs must be finite; the noise gave one that is not in round "
+                        f"payoffs must be finite and at most {LARGEST:g} in absolute value; "
+                        f"the noise gave one that is not in round "
                         f"{self.round}"
                     )
                 self._make_room()
@@ -137,10 +148,8 @@ class _HeavyTailed(Compiled, HeavyTailedPolicy):
     """What the policies with a moment bound have in common here."""
 
     def _start(self, kind: int, **what: float | bool | tuple[float, ...]) -> None:
-        growth = theory.growth_exponent(self.eps)
-        super()._start(
-            kind, **{"eps": self.eps, "growth": growth, "scale": self.width_scale} | what
-        )
+        shared = {"eps": self.eps, "growth": theory.growth_exponent(self.eps)}
+        super()._start(kind, **{**shared, "scale": self.width_scale, "ridge": self.ridge} | what)
 
     @property
     def _alpha_bmm(self) -> float:
@@ -162,7 +171,7 @@ class _Master(_HeavyTailed, StagedSettings):
             explore=EXPLORE_RULES.index(self.explore),
             gain=gain,
             offset=1.0,
-            level=1 / math.sqrt(self.rounds),
+            level=self.level_scale / math.sqrt(self.rounds),
             **what,
         )
 
@@ -176,10 +185,10 @@ class SupBMM(_Master, twin=paper.SupBMM):
         self._start_stages(st.SUP_BMM, self._alpha_bmm, columns=self.plays)
 
 
-class SupBTC(_Master, twin=paper.SupBTC):
+class SupBTC(_Master, TruncatingSettings, twin=paper.SupBTC):
     def _prepare(self) -> None:
-        history = self.eps < 1
-        self._start_stages(st.SUP_BTC, self._alpha_btc, truncates=True, keeps_history=history)
+        truncation = {"keeps_history": self.eps < 1, "threshold": self.threshold_scale}
+        self._start_stages(st.SUP_BTC, self._alpha_btc, truncates=True, **truncation)
 
 
 class _Plain(_HeavyTailed, PlainSettings):
@@ -202,11 +211,13 @@ class FlatBMM(_Plain, twin=paper.FlatBMM):
         self._start(st.FLAT_BMM, gain=gain, offset=offset, columns=self.plays)
 
 
-class FlatBTC(_Plain, twin=paper.FlatBTC):
+class FlatBTC(_Plain, TruncatingSettings, twin=paper.FlatBTC):
     def _prepare(self) -> None:
-        gain, offset = (0.01 / 3 * self.v, 0.0) if self._circulated else (self._alpha_btc, 1.0)
-        history = self.eps < 1
-        self._start(st.FLAT_BTC, gain=gain, offset=offset, truncates=True, keeps_history=history)
+        gain, offset, eps = self._alpha_btc, 1.0, self.eps
+        if self._circulated:
+            gain, offset, eps = 0.01 / 3 * self.v, 0.0, 1.0  # ε of the norm that truncates
+        truncation = {"eps": eps, "keeps_history": eps < 1, "threshold": self.threshold_scale}
+        self._start(st.FLAT_BTC, gain=gain, offset=offset, truncates=True, **truncation)
 
 
 class MoM(_Plain, twin=paper.MoM):
@@ -221,10 +232,11 @@ class MoM(_Plain, twin=paper.MoM):
         self._start(st.MOM, scale=self._scale(40.0), n_medians=groups, constants=constants)
 
 
-class CRT(_Plain, twin=paper.CRT):
+class CRT(_Plain, TruncatingSettings, twin=paper.CRT):
     def _prepare(self) -> None:
         constants = (1 / (1 + self.eps), math.log(self.delta), self.v)
-        self._start(st.CRT, scale=self._scale(10.0), constants=constants)
+        scales = {"scale": self._scale(10.0), "threshold": self.threshold_scale}
+        self._start(st.CRT, constants=constants, **scales)
 
 
 class MENU(_Plain, twin=paper.MENU):
@@ -237,13 +249,14 @@ class MENU(_Plain, twin=paper.MENU):
         self._start(st.MENU, scale=self._scale(50.0), gain=gain, offset=3.0, columns=self.plays)
 
 
-class TOFU(_Plain, twin=paper.TOFU):
+class TOFU(_Plain, TruncatingSettings, twin=paper.TOFU):
     def _prepare(self) -> None:
         T, v, delta, eps = self.horizon, self.v, self.delta, self.eps
         gain = float(theory.tofu_beta(1.0, T, self.dim, v, delta, eps)) - 1
-        b = float(theory.tofu_threshold(1.0, T, v, delta, eps))
-        scale = self._scale(5.0)
-        self._start(st.TOFU, scale=scale, gain=gain, offset=1.0, truncates=True, constants=(b,))
+        power_of, lag = (1.0, 2.0) if self._circulated else (eps, 0.0)
+        b = self.threshold_scale * float(theory.tofu_threshold(1.0, T, v, delta, power_of))
+        scale, own = self._scale(5.0), (b, lag)
+        self._start(st.TOFU, scale=scale, gain=gain, offset=1.0, truncates=True, constants=own)
 
 
 class Uniform(Compiled):
@@ -265,7 +278,7 @@ class GreedyRidge(Compiled):
     look = Look("#666666", "X", "-.")
 
     plays: int = setting(checks.whole, 1, default=1)
-    ridge: float = setting(checks.positive, default=1.0)
+    ridge: float = setting(checks.ridge, default=1.0)
 
     def _plays_and_rounds(self) -> tuple[int, int]:
         if self.plays > self.horizon:
@@ -295,16 +308,18 @@ class Blind(Compiled):
 class LinUCB(Compiled):
     """Ridge with the width (α+1)√(xᵀA⁻¹x) of Chu et al. 2011, made for payoffs in [0, 1].
 
-    `alpha` replaces their α = √(½ ln(2TK/δ)).
+    `alpha` replaces their α = √(½ ln(2TK/δ)); A starts from `ridge` times I.
     """
 
     look = Look("#999999", "*", "-.")
 
     delta: float = setting(checks.delta, default=0.01)
-    alpha: float = setting(checks.real, -1, math.inf, "()", "above -1 and finite", default=None)
-    width_scale: float = setting(checks.positive, default=1.0)
+    alpha: float = setting(checks.real, -1, LARGEST, "(]", "above -1, at most 1e100", default=None)
+    width_scale: float = setting(checks.positive, LARGEST, default=1.0)
+    ridge: float = setting(checks.ridge, default=1.0)
 
     def _prepare(self) -> None:
         if self.alpha is None:
             self.alpha = float(theory.linucb_alpha(self.horizon, self.n_arms, self.delta))
-        self._start(st.LINUCB, gain=self.alpha, offset=1.0, scale=self.width_scale)
+        scales = {"scale": self.width_scale, "ridge": self.ridge}
+        self._start(st.LINUCB, gain=self.alpha, offset=1.0, **scales)

@@ -28,14 +28,15 @@ BTC = (SUP_BTC, FLAT_BTC)
 HUBER = (HEAVY_OFUL, HVT_UCB)
 
 # Entries of `num`: the width factor is (GAIN·t^GROWTH + OFFSET)·SCALE, with
-# GROWTH = (1−ε)/(2(1+ε)); at the width LEVEL = 1/√T₀ the master exploits. From CONST on: what else
-# a policy's formulas need, in the order in which its class lists them as `constants`.
-EPS, GAIN, OFFSET, GROWTH, SCALE, LEVEL, LOG_DET, CONST = range(8)
+# GROWTH = (1−ε)/(2(1+ε)); at the width LEVEL the master exploits; LOG_DET is ln(det A/det A₁);
+# THRESHOLD multiplies the size at which BTC and CRT truncate. From CONST on: what else a policy's
+# formulas need, in the order in which its class lists them as `constants`.
+EPS, GAIN, OFFSET, GROWTH, SCALE, LEVEL, LOG_DET, THRESHOLD, CONST = range(9)
 MOM_DEVIATION, MOM_LOG_ROUNDS, MOM_GROUPS, MOM_GROUP_SIZE = range(CONST, CONST + 4)
 CRT_POWER, CRT_LOG_DELTA, CRT_V = range(CONST, CONST + 3)  # the first: 1/(1+ε)
-TOFU_THRESHOLD = CONST  # b_1
-# Of Huber regression: β_0; the least σ; τ₀ as it is, and times the clip scale (infinite if nothing
-# is clipped). Then HEAVY-OFUL's 1/c₀, (2c₁κ)^{−1/4} and ρ, or Hvt-UCB's √α.
+TOFU_THRESHOLD, TOFU_LAG = range(CONST, CONST + 2)  # b_t is b_1 (t − lag)^GROWTH
+# Of Huber regression: β_0; the least σ; τ₀ as it is, and scaled (infinite if nothing is
+# clipped). Then HEAVY-OFUL's 1/c₀, (2c₁κ)^{−1/4} and ρ, or Hvt-UCB's √α.
 HUBER_BETA_0, HUBER_LEAST_SIGMA, HUBER_TAU_0, HUBER_CLIP, HUBER_OWN = range(CONST, CONST + 5)
 OFUL_INV_C_0, OFUL_FOURTH, OFUL_RADIUS = range(HUBER_OWN, HUBER_OWN + 3)
 HVT_ROOT_ALPHA = HUBER_OWN
@@ -146,6 +147,7 @@ def new_state(
     growth: float = 0.0,
     scale: float = 1.0,
     level: float = 0.0,
+    threshold: float = 1.0,
     ridge: float = 1.0,
     constants: tuple[float, ...] = (),
 ) -> State:
@@ -164,7 +166,7 @@ def new_state(
     stage = np.zeros((S, N_STAGE), dtype=np.int64)
     stage[:, LOOK_AT] = stage[:, LOOK_AT_SIZE] = FIRST_SUSPECTS
     return State(
-        num=np.array([eps, gain, offset, growth, scale, level, 0.0, *constants], dtype=np.float64),
+        num=np.array([eps, gain, offset, growth, scale, level, 0.0, threshold, *constants]),
         clock=clock,
         counts=np.zeros((2, N_COUNTS), dtype=np.int64),
         stage=stage,

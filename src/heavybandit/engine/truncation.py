@@ -6,13 +6,16 @@ few payoffs can ever be dropped, and only those are kept one by one (the *suspec
 summed in b = Σ r_τ x_τ, whose part of the estimate is yᵀb whatever the arm.
 
 *Claim.* Let G = VᵀV be the Gram matrix of a stage at some time, x_τ one of its contexts. If
-r_τ² · x_τᵀG⁺x_τ ≤ 1, then |β_τ r_τ| ≤ h for every arm, then and ever after.
+r_τ² · x_τᵀG⁺x_τ ≤ 1, then |β_τ r_τ| ≤ h for every arm, then and ever after. With c·h for h
+(`threshold_scale`) it is so if r_τ² · x_τᵀG⁺x_τ ≤ c²: β and h do not depend on payoffs, and r_τ/c
+takes the place of r_τ.
 
 *Proof.* (i) x_τ lies in the range of G, so by Cauchy–Schwarz in the inner product of G
 |yᵀx_τ|² ≤ (yᵀGy)(x_τᵀG⁺x_τ) for every y. Now yᵀGy = ‖Vy‖² = ‖β‖₂², so
 |β_τ r_τ|² ≤ ‖β‖₂² · r_τ² x_τᵀG⁺x_τ ≤ ‖β‖₂² ≤ h², since 1+ε ≤ 2 makes ‖β‖_{1+ε} ≥ ‖β‖₂.
 (ii) For x in the range of G, xᵀG⁺x = max_y (2yᵀx − yᵀGy). The stage only grows, G ≤ G', the
-right-hand side can only fall, and the argument of (i) holds again. ∎
+right-hand side can only fall, and the argument of (i) holds again. Nowhere does it matter which A
+made y: the claim holds from any A₁ = λI. ∎
 
 The bound is the best possible over all y, and it needs no full rank: where contexts are collinear
 it works inside their span. (The coarser λ_min(G) ≥ r_τ²‖x_τ‖² implies it.) G⁺ is not kept up to
@@ -76,7 +79,7 @@ def btc_estimates(state, s, n):
 def add_suspects(state, s, n):
     """r̂ of the n arms ← r̂ + the suspects' terms, as far as they are not truncated."""
     Y, line, suspects = state.Y, state.line, state.suspects
-    d = Y.shape[0]
+    d, scale = Y.shape[0], state.num[st.THRESHOLD]
     multiply(state.A_inv[s], state.X_T, n, Y)  # y = A⁻¹x of each arm
     quadratic_forms(state.btc.gram[s], Y, 0, n, line[st.H])
     for a in range(n):
@@ -88,7 +91,7 @@ def add_suspects(state, s, n):
         payoff = suspects[s, k, d]
         for a in range(n):
             term = line[st.BETA, a] * payoff
-            if abs(term) <= line[st.H, a] * (1.0 + TIE):
+            if abs(term) <= line[st.H, a] * scale * (1.0 + TIE):
                 line[st.R_HAT, a] += term
             else:
                 state.counts[st.FRESH, st.TRUNCATED] += 1
@@ -111,7 +114,7 @@ def raise_thresholds(state, s, n):
             beta = 0.0
             for i in range(d):
                 beta += Y[i, a] * suspects[s, k, i]
-            size = abs(beta * suspects[s, k, d])
+            size = abs(beta * suspects[s, k, d]) / state.num[st.THRESHOLD]
             if norm * least < size <= norm * most:
                 line[st.H, a] = weighted_norm(state, s, a)
                 state.counts[st.FRESH, st.SCANS] += 1
@@ -142,6 +145,7 @@ def weighted_norm(state, s, a):
 @inlined
 def btc_learn(state, s, x, payoff):
     """Put the context and its payoff into stage s."""
+    scale = state.num[st.THRESHOLD]
     log_growth = add_context(state.A_inv[s], x, state.vector[st.SOLVED])
     if state.clock[st.AUDIT] == 1:
         state.sum_c[s] += math.sqrt(math.expm1(log_growth))
@@ -150,11 +154,11 @@ def btc_learn(state, s, x, payoff):
         keep_context(state, s, x)
     state.stage[s, st.SIZE] += 1
     reach = state.btc.leverage[s]  # for ε = 1 of any context: most payoffs are cleared by that
-    if state.num[st.EPS] < 1.0 or not cleared(reach, payoff):
+    if state.num[st.EPS] < 1.0 or not cleared(reach, payoff, scale):
         reach = leverage_bound(state.btc.whiten[s], x)
     if state.num[st.EPS] < 1.0:
         state.btc.leverage[s] = max(state.btc.leverage[s], min(reach, 1.0))
-    if cleared(reach, payoff):
+    if cleared(reach, payoff, scale):
         add_payoff(state.total[s], x, payoff)
     else:
         suspect(state.suspects, state.stage, s, x, payoff)
@@ -182,9 +186,9 @@ def leverage_bound(W, x):
 
 
 @compiled
-def cleared(reach, payoff):
-    """Whether r²·‖Wx‖² ≤ 1, with some to spare; nothing paid, or no context: no term."""
-    return payoff == 0.0 or reach == 0.0 or reach * (payoff * payoff) <= SPARE
+def cleared(reach, payoff, scale):
+    """Whether r²·‖Wx‖² ≤ c², with some to spare; nothing paid, or no context: no term."""
+    return payoff == 0.0 or reach == 0.0 or reach * (payoff * payoff) <= SPARE * (scale * scale)
 
 
 @compiled
@@ -225,7 +229,7 @@ def look_again(state, s):
     kept = 0
     for k in range(state.stage[s, st.N_SUSPECTS]):
         x, payoff = suspects[s, k, :d], suspects[s, k, d]
-        if cleared(leverage_bound(W, x), payoff):
+        if cleared(leverage_bound(W, x), payoff, state.num[st.THRESHOLD]):
             add_payoff(state.total[s], x, payoff)
         else:
             copy(suspects[s, k], suspects[s, kept])
@@ -290,7 +294,7 @@ def keep_context(state, s, x):
 @compiled
 def tofu_threshold(num, t):
     """b_t = (v/ln(2T/δ))^{1/(1+ε)} t^{(1−ε)/(2(1+ε))}; its first factor is a constant."""
-    return num[st.TOFU_THRESHOLD] * math.pow(float(t), num[st.GROWTH])
+    return num[st.TOFU_THRESHOLD] * math.pow(max(t - num[st.TOFU_LAG], 0.0), num[st.GROWTH])
 
 
 @compiled

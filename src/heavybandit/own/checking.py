@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy as np
 from ..checks import whole
 from ..instances import section6
 from ..noise import Additive, FloatArray, Noise, OwnNoise, StudentT, as_noise
+from ..noise.own import PARTS, REMEDY
 from ..policy import LONGEST
 from ..simulate import World, simulate
 from .loading import arguments_of, files_of, told
@@ -17,7 +20,8 @@ from .moments import contradiction
 
 N_ARMS, DIM = 4, 3
 DRAWS = 100_000
-PARTS = (1, 6, 13)  # of draws that are asked for at once, and again in parts
+FEW_DRAWS = 5_000  # of a noise that is drawn one by one
+OFF = 6.0  # standard errors from 0 at which an average is called off
 
 
 def check_policy(
@@ -71,15 +75,31 @@ def _built(build: Callable[..., Any], given: dict[str, Any]) -> tuple[Any, set[s
 
 def unrepeatable(fresh: Callable[[], Any], world: World, rounds: int, seed: int = 0) -> str | None:
     """What is to be said if two fresh policies part ways in their first rounds; else None."""
-    first, second = (_arms(fresh(), world, rounds, seed) for _ in range(2))
+    policy = fresh()
+    before = _shared(policy)
+    first, second = (_arms(one, world, rounds, seed) for one in (policy, fresh()))
     if first == second:
         return None
     t = next(t for t in range(len(first)) if first[t] != second[t])
+    changed = [name for name, value in _shared(policy).items() if before.get(name) != value]
+    cure = "draw from a generator made from a seed"
+    if changed:
+        cure = f"all of them share {', '.join(changed)} of the class: set it in __init__, on self"
     return (
         f"two fresh policies must choose the same arms in the same world, "
-        f"they chose {first[t]} and {second[t]} in round {t + 1}; "
-        f"draw from a generator made from a seed"
+        f"they chose {first[t]} and {second[t]} in round {t + 1}; {cure}"
     )
+
+
+def _shared(policy: Any) -> dict[str, bytes]:
+    """What the class and its bases hold for all objects, methods aside."""
+    found = {}
+    for base in reversed(type(policy).__mro__[:-1]):
+        for name, value in vars(base).items():
+            if not name.startswith("__") and not callable(value):
+                with suppress(Exception):  # what cannot be pickled cannot be compared either
+                    found[name] = pickle.dumps(value)
+    return found
 
 
 class _Shortened:
@@ -116,7 +136,7 @@ def check_noise(build: Callable[..., Any], **parameters: Any) -> list[str]:
     except Exception as error:
         return [f"draw failed: {told(error, files)}"]
     if said or (isinstance(law, OwnNoise) and not hasattr(law.own, "moment_about")):
-        return said
+        return said or _off_centre(law)
     if not isinstance(law, Additive):  # its moments depend on the mean
         return said
 
@@ -127,7 +147,7 @@ def check_noise(build: Callable[..., Any], **parameters: Any) -> list[str]:
         return float(value)
 
     try:
-        found = contradiction(moment, law.mean, _drawn(law, DRAWS))
+        found = contradiction(moment, law.mean, _drawn(law, _enough(law)))
     except Exception as error:
         return [f"moment_about failed: {told(error, files)}"]
     return [found] if found else []
@@ -135,7 +155,7 @@ def check_noise(build: Callable[..., Any], **parameters: Any) -> list[str]:
 
 def _unlike_a_stream(noise: Noise, twin: Noise) -> list[str]:
     """What is wrong with the draws: their form, or what they depend on besides the generator."""
-    for n in (20, 1, DRAWS):
+    for n in (20, 1, _enough(noise)):
         raw = noise.draw(np.random.default_rng(1), n)
         got = np.asarray(raw)
         if got.dtype.kind not in "biuf" or got.shape != (n,):
@@ -158,11 +178,33 @@ def _unlike_a_stream(noise: Noise, twin: Noise) -> list[str]:
     if not np.array_equal(once, np.concatenate([noise.draw(rng, n) for n in PARTS])):
         parts = ", ".join(map(str, PARTS))
         return [
-            f"{parts} draws one after the other must be the same as {sum(PARTS)} at once; take all "
-            f"that one draw needs from rng before the next, as rng.random((n, 2)) does for two "
-            f"numbers each"
+            f"{parts} draws one after the other must be the same as {sum(PARTS)} at once; {REMEDY}"
         ]
     return []
+
+
+def _off_centre(law: Any) -> list[str]:
+    """What is to be said of draws whose average is off, if nothing is stated of their mean.
+
+    Without moments no rule is certain: rare large draws may make up for it. So a noise that states
+    its mean is believed.
+    """
+    if hasattr(law.own, "mean"):
+        return []
+    draws = _drawn(law, _enough(law))
+    average, error = float(draws.mean()), float(draws.std()) / len(draws) ** 0.5
+    if abs(average) <= OFF * error:
+        return []
+    return [
+        f"{len(draws):,} draws are {average:.4g} on average, and noise should be 0: subtract its "
+        f"mean in draw; or state it as the noise's member mean, as 0 if larger draws, too rare to "
+        f"be seen here, make up for it"
+    ]
+
+
+def _enough(noise: Noise) -> int:
+    """How many draws a check takes."""
+    return FEW_DRAWS if getattr(getattr(noise, "own", None), "one_by_one", False) else DRAWS
 
 
 def _drawn(noise: Noise, n: int) -> FloatArray:
@@ -202,6 +244,13 @@ def _unlike_a_world(world: Any) -> list[str]:
         return [f"theta_star(seed) must return dim={world.dim} finite numbers, got {theta!r:.60}"]
     if not np.array_equal(theta, world.theta_star(1)):
         return ["theta_star must be the same whenever it is asked for the same seed"]
+    norm = float(np.linalg.norm(theta))
+    if norm > LONGEST:
+        return [
+            f"theta_star(1) has norm {norm:.4g}, and policies assume at most 1; for payoffs in "
+            f"other units divide it by that, and let the noise be "
+            f"heavybandit.noise.Units(noise, factor={norm:.4g})"
+        ]
 
     def drawn(*parts: int) -> FloatArray:
         rng, first, blocks = np.random.default_rng(1), 0, []
@@ -212,6 +261,8 @@ def _unlike_a_world(world: Any) -> list[str]:
 
     n, call = sum(PARTS), "contexts(rng, first_round, n_rounds, plays)"
     X = drawn(n)
+    if X.shape[1:] == (world.n_arms, world.dim) and len(X) < n:
+        return [f"the contexts have run out: {call} was asked for {n} rounds and gave {len(X)}"]
     if X.shape != (n, world.n_arms, world.dim):
         return [
             f"{call} must return an array of shape (n_rounds, n_arms, dim) = "

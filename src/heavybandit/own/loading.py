@@ -65,7 +65,8 @@ def place(error: BaseException, files: set[str]) -> str:
 
 
 CALLS = {
-    "__init__": "a policy gets horizon, n_arms, dim and its settings by name, others settings",
+    "__init__": "a policy gets horizon, n_arms and dim by name, and like a noise or a world the "
+    "settings that it is given",
     "select": "it begins def select(self, contexts)",
     "update": "it begins def update(self, payoffs)",
     "draw": "it begins def draw(self, rng, n)",
@@ -83,6 +84,7 @@ def told(error: BaseException, files: set[str]) -> str:
     it is said how it has to begin.
     """
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    said = "; ".join([said, *getattr(error, "__notes__", ())])
     where = place(error, files)
     if where:
         return f"{said} ({where})"

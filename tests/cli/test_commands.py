@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -55,7 +58,7 @@ def test_the_help_of_a_command_shows_an_example_that_is_accepted(command, capsys
         ("run LinUCB --plott=5", "no option '--plott'; did you mean --plot?"),
         ("sweep smoke --wurkers 2", "did you mean --workers?"),
         ("list --zzz", "no option '--zzz'; there are -h, --help"),
-        ("run LinUCB CRT", "no place for 'CRT'"),
+        ("run LinUCB CRT", "no place for 'CRT'; further policies are named by --beside CRT"),
         *(
             (f"run Uniform --horizon {horizon}", f"--horizon: a whole number of plays is needed, "
              f"got '{horizon}'")
@@ -98,6 +101,11 @@ REFUSED = {
     "run Uniform --seed -1": ["seed", "-1"],
     "run Uniform --plot regret.doc": ["regret.doc", ".png"],
     "run Uniform --horizon 300 --plot nowhere/regret.png": ["'nowhere'"],
+    "run CRT,LinUCB": ["name one policy, and others by --beside: CRT --beside LinUCB"],
+    "run CRT --set width_scale=abc": ["width_scale must be a number, as its default 1.0 in CRT"],
+    "run mine.py:MyPolicy --set clip=abc": ["clip must be a number, as its default", "'abc'"],
+    "run Uniform --out mine.txt": ["--out must end in .csv, got 'mine.txt'"],
+    "run Uniform --out gone/mine.csv": ["'gone' does not"],
     "run LinUCB --beside CRT,LinUCB": ["LinUCB is given twice"],
     "run LinUCB --beside Nobody": ["there is no policy 'Nobody'"],
     "run LinUCB --beside CRT,,LinUCB": ["--beside must be POLICY,POLICY"],
@@ -116,7 +124,8 @@ REFUSED = {
     "run LinUCB --world around.py:MyWorld:arms=2": ["it has dim, n_arms"],
     "sweep": ["name an experiment", "tiny"],
     "sweep nothing": ["'nothing'", "tiny", "section6"],
-    "sweep tiny --workers 0": ["--workers", "0"],
+    "sweep tiny --workers 0": ["--workers must be from 1 to", "got 0"],
+    "sweep tiny --workers 100000": ["8 for each of", "got 100000"],
     "verify nothing": ["'nothing'", "tiny"],
     "compare here there": ["'here'"],
     "template policy new.txt": ["must end in .py"],
@@ -140,6 +149,20 @@ def test_a_stopped_run_says_so(monkeypatch, capsys):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("heavybandit.cli.run.simulate", stopped)
+    assert cli.main(["run", "Uniform", "--horizon", "300"]) == 130
+    assert capsys.readouterr() == ("", "\nheavybandit: stopped.\n")
+
+
+def test_ctrl_c_that_a_library_turns_into_another_error_is_still_ctrl_c(monkeypatch, capsys):
+    """As when it comes while numba is half imported."""
+
+    def half_imported(*_, **__):
+        with contextlib.suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(10)
+        raise AttributeError("module 'coverage' has no attribute 'types'")
+
+    monkeypatch.setattr("heavybandit.cli.run.simulate", half_imported)
     assert cli.main(["run", "Uniform", "--horizon", "300"]) == 130
     assert capsys.readouterr() == ("", "\nheavybandit: stopped.\n")
 
@@ -175,6 +198,24 @@ def test_a_reader_who_leaves_early_gets_no_traceback():
     finally:
         os.close(write)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("closed", "said"), [("2>&-", "drawn in u.png"), (">&- 2>&- <&-", "")])
+def test_closed_streams_change_nothing_but_what_is_said(closed, said, tmp_path):
+    """Nor does what is meant for a closed one go into a file that is opened later."""
+    command = f"{sys.executable} -m heavybandit run Uniform --horizon 100 --plot u.png {closed}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert said in done.stdout
+    assert (tmp_path / "u.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_output_that_knows_few_letters_gets_all_of_it():
+    few = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = in_a_shell("list", stdout=subprocess.PIPE, env=few)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\\u2074" in done.stdout  # a superscript 4
+    assert done.stdout.splitlines()[-2] == "noises"
 
 
 def test_the_console_script_is_the_command_line(tmp_path):

@@ -47,14 +47,18 @@ MISTAKES = {
     "not built": ("", "class MyPolicy: ...", "MyPolicy"),
     "no rounds": ("self.rounds = ", "self.turns = ", "it must set rounds, a whole number"),
     "too many rounds": ("horizon // self.plays", "horizon + 7", r"1 \* 307"),
-    "other arguments": ("n_arms, dim,", "K, d,", "a policy gets horizon, n_arms, dim"),
+    "other arguments": ("n_arms, dim,", "K, d,", "a policy gets horizon, n_arms and dim by name"),
     "no update": ("def update", "def learn", "MyPolicy.*update"),
     "forgotten self": ("select(self, contexts)", "select(contexts)", r"def select\(self, contexts"),
     "text for an arm": ("return arm", "return 'left'", "select.*'left'"),
     "nothing for an arm": ("return arm", "pass", "select.*None"),
     "an arm too far": ("return arm", "return 20", "select.*20"),
     "an array for an arm": ("return arm", "return self.x", r"it returned array\(.{0,60}$"),
-    "written contexts": ("estimates = ", "contexts *= 2; estimates = ", r"read-only \(mine.py, li"),
+    "written contexts": (
+        "estimates = ",
+        "contexts *= 2; estimates = ",
+        r"copy them.* \(mine.py, li",
+    ),
     "in NumPy": ("contexts @ np", "contexts.T @ np", r"\(mine.py, line LINE, in select\)$"),
     "in select": ("return arm", "return {}[7]", r"KeyError: 7 \(mine.py, line LINE, in select\)$"),
     "in update": ("payoffs, -self", "payoffs.mad, -self", r"mad.*line LINE, in update\)$"),
@@ -63,6 +67,11 @@ MISTAKES = {
         "int(np.argmax(estimates))",
         "int(np.random.default_rng().integers(20))",
         "same arms in the same world.* gets if it has an argument seed",
+    ),
+    "state of the class": (
+        "return arm",
+        "type(self).arm = (getattr(self, 'arm', 0) + 1) % 7; return self.arm",
+        r"in round 1; all of them share arm of the class: set it in __init__, on self$",
     ),
     "noise without a seed": (
         "rng.random(n)",
@@ -134,7 +143,7 @@ def test_the_examples_of_the_readme_run_as_printed(folder, capsys, typed):
             exec(block, space)
     finally:
         sys.modules.pop("mine", None)
-    assert "<CRT in section6/student-t(df=3), seed 0: regret" in capsys.readouterr().out
+    assert "<GreedyRidge in section6/student-t(df=3), seed 0: regret" in capsys.readouterr().out
     assert (folder / "mine.png").read_bytes().startswith(b"\x89PNG")
     assert len(blocks[1].splitlines()) <= 20
     assert hb.check_policy(space["Mine"]) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from pathlib import Path
 
 import pytest
 
@@ -23,7 +24,8 @@ def test_a_sweep_fills_store_and_data_and_a_second_one_finds_all_there(tiny, cap
     assert main(["sweep", "tiny", "--workers", "1", "--store", "s", "--data", "d"]) == 0
     out, err = capsys.readouterr()
     assert "tiny: 4 runs, 0 were there, 4 done now" in out
-    assert "tiny.runs.csv" in out
+    assert out.endswith(f"results in {Path('d/tiny.runs.csv')}, runs in s\n")
+    assert err.startswith(f"tiny: runs are kept in {tiny / 's'}, results go into {tiny / 'd'}\n")
     assert "100%" in err
     assert {p.name for p in (tiny / "d").iterdir()} == {
         "tiny.curves.csv",
@@ -113,9 +115,17 @@ def test_a_changed_result_is_a_difference_and_exit_code_1(swept, typed):
 
 
 @pytest.mark.usefixtures("tiny")
-def test_missing_results_are_a_difference_and_a_missing_folder_is_an_error(typed, refused):
+def test_where_there_are_no_results_that_is_said_and_what_to_do(tiny, refused):
+    for line in ("verify tiny", "verify", "verify --data dat"):
+        assert "there are no results" in (said := refused(line, code=3))
+        assert "run this in the repository" in said
+    (tiny / "data").mkdir()
+    assert "no results of tiny in the folder 'data'" in refused("verify tiny", code=3)
+
+
+def test_missing_results_are_a_difference(swept, typed):
+    (swept / "data" / "tiny.json").unlink()
     assert re.search(r"^differs: .*tiny\.json is missing", typed("verify tiny", code=1))
-    assert "'dat'" in refused("verify --data dat", code=3)
 
 
 def test_compare_says_which_files_differ(swept, typed):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from scipy.stats import t as student
 
@@ -50,6 +51,11 @@ def test_a_run_over_several_seeds_shows_their_mean_and_range(typed):
         ("--noise pareto", hb.section6("pareto"), 2.0),
         ("--noise Gaussian:scale=2", hb.section6(hb.noise.Gaussian(2.0)), 5.0),
         ("--noise Gaussian", hb.section6(hb.noise.Gaussian()), 2.0),
+        (
+            "--noise Units(noise=Gaussian(scale=2),factor=3) --world-set theta_norm=0.5",
+            hb.section6(hb.noise.Units(hb.noise.Gaussian(2.0), 3.0), theta_norm=0.5),
+            38.25,  # 9·(4 + ¼)
+        ),
         (
             "--world symmetric --world-set n_arms=4 --world-set dim=3",
             hb.symmetric(n_arms=4, dim=3),
@@ -111,6 +117,41 @@ def test_one_seed_gives_no_interval_and_says_how_to_get_one(typed, rows):
     assert "±" not in out
     assert "--seeds 10" in out
     assert list(rows(out)) == ["LinUCB", "Uniform"]  # and no second control
+
+
+# Copies that are shown other payoffs.
+
+
+def test_a_run_prints_how_often_a_copy_chooses_the_same_arm(typed):
+    line = "run SupBTC --horizon 900 --set width_scale=0.05 --seeds 2 --counterfactual noise"
+    out = typed(line).splitlines()
+    shape = {"horizon": 900, "n_arms": 20, "dim": 10, "v": 4.0, "width_scale": 0.05}
+    both = [
+        hb.counterfactual(hb.SupBTC(**shape, seed=s), WORLD, s, "noise", checkpoints=10)
+        for s in (0, 1)
+    ]
+    assert out[1].endswith("same arm")
+    same = np.mean([one.same / one.run.plays for one in both], axis=0)
+    assert [row.split()[-2] for row in out[2:-1]] == [f"{100 * x:.2f}" for x in same]
+    second = sum(o.same_by_stage[1] for o in both) / sum(o.rounds_by_stage[1] for o in both)
+    said = f"{100 * same[-1]:.2f} % of rounds (stage 1: 100 %, stage 2: {100 * second:.2f} %"
+    assert f"shown noise alone, it chooses the same arm in {said}" in out[-1]
+    regret = np.mean([one.run.regret for one in both])
+    assert out[-2].split()[1] == f"{regret:.2f}"
+
+
+def test_policies_beside_each_other_show_it_too(folder, typed, rows, refused):
+    line = "run mine.py:MyPolicy --beside SupBTC --horizon 300 --counterfactual zero"
+    out = typed(f"{line} --out {folder / 'all.csv'}")
+    mine = hb.counterfactual(MyPolicy(300, 20, 10), WORLD).share
+    table = rows(out)
+    assert table["MyPolicy"][3:] == [f"{100 * mine:.2f}", "%"]
+    assert table["SupBTC"][3:5] == table["Uniform"][3:5] == ["100", "%"]
+    assert "a copy that is shown payoffs of 0 chooses it too" in out
+    saved = (folder / "all.table.csv").read_text().splitlines()
+    assert [saved[0].split(",")[-1], float(saved[1].split(",")[-1])] == ["same_arm", mine]
+    said = refused("run LinUCB --world lower_bound --counterfactual noise")
+    assert "--counterfactual must be 'zero' in lower-bound" in said
 
 
 # Noises and worlds of one's own.
@@ -193,6 +234,24 @@ def test_a_plot_is_written_with_the_same_bytes_twice(folder, suffix, begins, typ
     first, second = (file.read_bytes() for file in files)
     assert first.startswith(begins)
     assert first == second
+
+
+def test_the_curves_and_their_ends_are_saved_as_tables(folder, typed, rows):
+    out = typed("run LinUCB --horizon 300 --seeds 2 --beside CRT:width_scale=0.1 --out mine.csv")
+    assert out.endswith("curves in mine.csv, their ends in mine.table.csv\n")
+    curves = pandas.read_csv(folder / "mine.csv")
+    assert list(curves) == ["policy", "seed", "plays", "regret"]
+    ends = curves[curves.plays == 300].groupby("policy", sort=False).regret
+    assert list(ends.get_group("LinUCB")) == list(regrets(hb.LinUCB, (0, 1)))
+    table = pandas.read_csv(folder / "mine.table.csv").set_index("policy")
+    for name, words in rows(out).items():
+        plays, regret, per_play, *rest = words
+        row = table.loc[name]
+        shown = f"{row.plays:.0f}", f"{row.regret:.2f}", f"{row.per_play:.4f}"
+        assert shown == (plays, regret, per_play)
+        if rest:
+            assert rest == [f"{row.more_per_play:+.4f}", "±", f"{row.limit:.4f}"]
+    assert table.regret.to_dict() == pytest.approx(ends.mean().to_dict())
 
 
 @pytest.mark.usefixtures("folder")

@@ -77,18 +77,35 @@ def test_means_are_zero_only_if_the_check_could_have_seen_otherwise():
         claims.means_are_zero([], is_not)
 
 
-def test_an_order_needs_one_horizon_and_learning_at_that_same_horizon():
+def test_an_order_is_merit_where_at_one_horizon_choices_depend_on_payoffs_and_pay():
     below, above, unclear = (-0.3, 0.2), (0.3, 0.2), (-0.1, 0.2)
-    rule = claims.outperforms
-    assert rule([([below, below], [below])]) == claims.HOLDS
-    assert rule([([above], [above]), ([below], [below])]) == claims.HOLDS
-    assert rule([([below], [below, above])]) == claims.OTHER_MECHANISM
-    assert rule([([below], [unclear]), ([above], [below])]) == claims.OTHER_MECHANISM
-    assert rule([([below, above], [below]), ([above], [below])]) == claims.NOT_REPRODUCED
-    assert rule([([below, unclear], [below]), ([above], [below])]) == claims.OPEN
-    for nothing in ([], [([], [below])], [([below], [])]):
+    often, always = (0.7, 0.2), (1.0, 0.0)  # SAME_ARM is 0.95
+
+    def rule(*horizons):
+        return claims.outperforms([claims.Tried(*one) for one in horizons])
+
+    assert rule(([below, below], [below], [often])) == claims.HOLDS
+    assert rule(([above], [above], [always]), ([below], [below], [often])) == claims.HOLDS
+    assert rule(([below], [below], [(0.94, 0.005)])) == claims.HOLDS
+    for gains, same in (
+        ([below, above], [often]),  # costs more than uniform play
+        ([unclear], [often]),
+        ([below], [often, always]),  # one of the two never looks
+        ([below], [(0.94, 0.02)]),  # may be above
+    ):
+        other = ([above], [below], [often])
+        assert rule(([below], gains, same), other) == claims.OTHER_MECHANISM
+    refuted, open_ = ([below, above], [below], [often]), ([below, unclear], [below], [often])
+    assert rule(refuted, ([above], [below], [often])) == claims.NOT_REPRODUCED
+    assert rule(open_, ([above], [below], [always])) == claims.OPEN
+    for nothing in (
+        (),
+        (([], [below], [often]),),
+        (([below], [], [often]),),
+        (([below],) * 2 + ([],),),
+    ):
         with pytest.raises(ValueError, match="at least one"):
-            rule(nothing)
+            rule(*nothing)
 
 
 def test_only_what_holds_can_be_silent():
@@ -211,10 +228,13 @@ def test_the_ledger_has_an_entry_for_every_statement_of_the_notebooks_there_are(
 
 
 @pytest.mark.parametrize("entry", LEDGER, ids=lambda entry: entry.id)
-def test_an_entry_names_a_notebook_that_records_it_and_a_test_that_exists(entry):
+def test_an_entry_names_a_test_and_a_notebook_that_shows_it_word_for_word(entry):
+    """So a verdict that was changed in the ledger and carried into the tables is found here."""
     notebook = (ROOT / "notebooks" / entry.notebook).read_text()
     assert f'\\"{entry.id}\\"' in notebook
-    assert f"{entry.id}: {entry.verdict} ({entry.rests_on})" in notebook  # as it was shown
+    outputs = [o for cell in json.loads(notebook)["cells"] for o in cell.get("outputs", ())]
+    shown = ["".join(output.get("data", {}).get("text/markdown", "")) for output in outputs]
+    assert shown.count(entry._repr_markdown_()) == 1
     if entry.support == claims.PROVED:
         assert f"**{entry.evidence['proof']}.**" in notebook
     file, _, name = entry.test.partition("::")

@@ -1,9 +1,13 @@
 """What is committed in data/ is whole, and there is some for every experiment."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
+from heavybandit import __version__
+from heavybandit.pipeline.spec import ENGINE_VERSION
 from heavybandit.pipeline.tables import check_files, consolidated
 from heavybandit.replication.catalogue import EXPERIMENTS
 
@@ -17,6 +21,15 @@ def test_every_experiment_has_results_and_no_other():
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_the_results_are_those_that_their_sidecar_vouches_for(name):
     assert check_files(name, DATA) == []
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_results_were_made_with_the_locked_versions(name):
+    lock = (DATA.parent / "requirements" / "test.lock").read_text()
+    versions = json.loads((DATA / f"{name}.json").read_text())["made_with"]
+    locked = {x: re.search(rf"(?m)^{x}==(\S+)", lock)[1] for x in ("numba", "numpy")}
+    known = {"engine": ENGINE_VERSION, "heavybandit": __version__, "python": "3.11"}
+    assert versions == known | locked
 
 
 def test_the_results_stay_small():

@@ -1,139 +1,162 @@
-"""The leaderboard: how everyone is tuned, compared and ranked."""
+"""The benchmark: the protocol is what it says, choices follow from data, limits hold together."""
 
-import csv
-import dataclasses
-import io
+from __future__ import annotations
+
+import inspect
 import math
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
-from heavybandit.pipeline.recipes import WORLDS, make_world, policies, with_bound
-from heavybandit.replication import catalogue  # noqa: F401  (it enters the experiments)
+import heavybandit as hb
+from heavybandit.pipeline.recipes import make_world, policies, recipe
+from heavybandit.replication import (
+    board_tables,
+    catalogue,  # noqa: F401  (it enters the experiments)
+    protocol,
+)
 from heavybandit.replication import leaderboard as board
-from heavybandit.replication.leaderboard import LAWS, PLAIN, RARE, TUNED, UNIFORM, Entry, Standings
+from heavybandit.replication.leaderboard import BOARD, RIDGE, Entry, Standings
+from heavybandit.replication.protocol import BOXES, FIRST, HELD_OUT, KNOBS, THEN, TRAINING
 
 DATA = Path(__file__).parents[2] / "data"
-A, B, C = Entry("CRT", "tuned"), Entry("TOFU", "tuned"), Entry("HvtUCB", "tuned")
+A, B = Entry("CRT", "tuned"), Entry("TOFU", "tuned")
 
 
-def place(**costs):
-    """A world in which CRT, TOFU and plain ridge have these costs."""
-    who = {"crt": A, "tofu": B, "ridge": PLAIN}
-    return Standings("aligned", LAWS[0], {who[k]: np.array(v) for k, v in costs.items()}, {})
+def test_every_policy_is_tuned_in_all_the_knobs_that_it_has() -> None:
+    for name, knobs in KNOBS.items():
+        known = inspect.signature(getattr(hb, name)).parameters
+        assert set(knobs) == set(protocol.RANGES) & set(known)
 
 
-def test_tuned_values_are_those_of_least_cost_in_the_tuning_experiments():
-    assert board.tuned_values(DATA) == TUNED
-    assert list(TUNED) == list(board.GRIDS)
+def test_every_policy_gets_the_same_number_of_different_configurations() -> None:
+    for name in KNOBS:
+        tried = board.configurations(name)
+        assert len(tried) == FIRST + len(BOXES) * THEN
+        assert len({tuple(one.items()) for one in tried}) >= len(tried) - 4  # rounding may meet
+        for knob in KNOBS[name]:
+            low, high = protocol.range_of(name, knob)
+            first = [one[knob] for one in tried[:FIRST]]
+            assert low <= min(first) < low * 10
+            assert high / 10 < max(first) <= high
 
 
-def test_tuning_takes_the_geometric_mean_over_worlds(tmp_path, monkeypatch):
-    """One value costs 1 % and 100 % of uniform play, the other 20 % and 20 %: the arithmetic mean
-    would take the second, the geometric one, 10 % against 20 %, takes the first."""
-
-    @dataclasses.dataclass
-    class Cost:
-        world: str
-        per_play: float
-
-    monkeypatch.setattr(board, "GRIDS", {"CRT": {"width_scale": (1.0, 0.1)}})
-    monkeypatch.setattr(board, "TUNING", board.TUNING[:1])
-    costs = [("one", 0.01), ("one", 0.2), ("one", 1.0), ("two", 1.0), ("two", 0.2), ("two", 1.0)]
-    monkeypatch.setattr(board.regrets, "runs", lambda *_: [Cost(*cost) for cost in costs])
-    assert board.tuned_values(tmp_path) == {"CRT": {"width_scale": 1.0}}
+def test_the_steps_that_follow_lie_in_boxes_around_the_best() -> None:
+    for name, chosen in board.CHOSEN.items():
+        tried = board.configurations(name)
+        for step, decades in enumerate(BOXES):
+            begin = FIRST + step * THEN
+            for one in tried[begin : begin + THEN]:
+                for knob, value in tried[chosen[step]].items():
+                    assert abs(math.log10(one[knob] / value)) <= decades + 0.01
 
 
-def test_tuning_and_board_share_no_seed_and_tuning_never_sees_the_tenth_world():
-    tried = {spec.seed for one in board.TUNING for spec in one.runs()}
-    reported = {spec.seed for one in (*board.BOARDS, *board.PUBLISHED) for spec in one.runs()}
-    assert tried == {800, 801, 802}
-    assert not tried & reported
-    seen = {world for one in board.TUNING for world in one.worlds}
-    assert len(seen) == 9
-    assert board.RARE_WORLD not in seen
-    assert {world for one in board.BOARDS for world in one.worlds} == seen | {board.RARE_WORLD}
+def test_the_choices_are_those_of_lowest_score_in_the_data() -> None:
+    for step in range(len(STEPS := board.STEPS)):
+        assert board.best(DATA, step + 1) == {name: c[step] for name, c in board.CHOSEN.items()}
+    assert len(STEPS) == 1 + len(BOXES)
 
 
-@pytest.mark.parametrize("law", [*LAWS, RARE], ids=lambda law: law.name)
-def test_everyone_can_be_built_in_every_world(law):
-    for recipe in board.world_recipes(law):
-        world = make_world(recipe, 10_000) if law is RARE else recipe.build(WORLDS)
-        for entry in (*board.BOARD, *board.AS_PUBLISHED):
-            policy = with_bound(entry.recipe(law), world).build(
-                policies(), horizon=10_000, n_arms=world.n_arms, dim=world.dim
-            )
-            assert getattr(policy, "clips", True) == entry.clips
-            for knob, value in board.knobs(entry).items():
-                assert getattr(policy, knob) == value
+def test_tuning_never_sees_a_held_out_cell_nor_a_seed_of_the_board() -> None:
+    kept = {(cell.world, cell.horizon, cell.eps) for cell in HELD_OUT}
+    assert not {(cell.world, cell.horizon, cell.eps) for cell in TRAINING} & kept
+    tuning = {spec.seed for plan in (*board.STEPS, board.MOVES) for spec in plan.runs()}
+    judged = {spec.seed for plan in (board.JUDGED, board.FLAGS) for spec in plan.runs()}
+    assert not tuning & judged
+    for cells in (TRAINING, HELD_OUT):
+        assert len({cell.name for cell in cells}) == len(cells)
 
 
-def test_gaps_are_paired_over_seeds():
-    """Differences 1 and 3: mean 2, standard error 1, Student's 99 % point with one degree of
-    freedom 31.82."""
-    world = place(crt=[11.0, 53.0], tofu=[10.0, 50.0])
-    assert world.gap(A, B) == pytest.approx((2.0, 31.8205), rel=1e-5)
-    assert world.cost(A) == 32.0
+def test_plans_know_how_many_entries_they_make() -> None:
+    for plan in board.EXPERIMENTS:
+        assert plan.count == len(plan.entries) == len(set(plan.entries))
 
 
-def test_ranks_have_the_places_that_they_may_be():
-    """CRT and TOFU cannot be told apart, ridge is surely behind both."""
-    spread = [0.0, 1.0, 2.0, 3.0]
-    world = place(
-        crt=[10 + x for x in spread],
-        tofu=[10.1 + x for x in (1.0, 0.0, 3.0, 2.0)],
-        ridge=[90 + x for x in spread],
-    )
-    assert world.rank(A) == (1, 1, 2)
-    assert world.rank(B) == (2, 1, 2)
-    assert world.rank(PLAIN) == (3, 3, 3)
+@pytest.mark.parametrize("cell", [*TRAINING, *HELD_OUT], ids=lambda cell: cell.name)
+def test_everyone_can_be_built_in_every_cell_with_what_it_is_told(cell: protocol.Cell) -> None:
+    world = make_world(cell.world, cell.horizon)
+    for entry in BOARD:
+        told = cell.policy(entry.recipe)
+        shape = {"horizon": cell.horizon, "n_arms": world.n_arms, "dim": world.dim}
+        policy = told.build(policies(), **shape)
+        for knob, value in entry.recipe.params:
+            assert getattr(policy, knob) == value
+        if hasattr(policy, "v"):
+            assert 0 < policy.v < math.inf
+            assert policy.eps == cell.eps
 
 
-def test_the_order_goes_by_the_mean_over_worlds():
-    worlds = [place(crt=[10, 10], tofu=[20, 20]), place(crt=[50, 50], tofu=[20, 20])]
-    assert board.order(worlds) == [B, A]
-    mean, off = board.overall(worlds, A, B)
-    assert (mean, off) == (10.0, 0.0)
+def test_misstated_moments_are_wrong_by_their_factor() -> None:
+    right = protocol.Cell("right", recipe("symmetric", noise=protocol.HALF), 1_000, eps=0.5)
+    wrong = protocol.Cell("wrong", right.world, 1_000, eps=1.0, true_eps=0.5, v_factor=0.1)
+    one, other = (dict(cell.policy(recipe("CRT")).params) for cell in (right, wrong))
+    assert other["v"] == pytest.approx(0.1 * one["v"])
+    assert (one["eps"], other["eps"]) == (0.5, 1.0)
 
 
-def test_later_algorithms_are_compared_with_themselves_and_others_with_ridge():
-    assert board.control(C) == Entry("HvtUCB", "tuned", clips=False)
-    assert board.control(dataclasses.replace(C, clips=False)) == PLAIN
-    assert board.control(A) == PLAIN
+def test_a_policy_that_never_looks_at_payoffs_chooses_as_if_they_were_0() -> None:
+    cell = HELD_OUT[0]
+    names = ("Uniform", "GreedyRidge")
+    group = [
+        protocol.Shown(cell.world, recipe(name), 300, 1, 1, False, cell.name, i)
+        for i, name in enumerate(names)
+    ]
+    uniform, ridge = (one["diagnostics"]["same"] for one in protocol.Shown.run(group))
+    assert uniform == 1.0
+    assert ridge < 0.5
 
 
-@pytest.mark.parametrize("kind", ["board", "published"])
-def test_committed_worlds_have_everyone_on_one_scale(kind):
-    worlds = board.standings(kind, DATA)
-    entries = board.BOARD if kind == "board" else board.AS_PUBLISHED
-    assert len(worlds) == 10
-    for world in worlds:
-        assert tuple(world.costs) == entries
-        assert world.cost(UNIFORM) == pytest.approx(100)
-        assert all(0 <= share <= 100 for share in world.clipped.values())
-        for entry, share in world.clipped.items():
-            assert entry.clips or share == 0
+def board_of(*costs: list[list[float]]) -> Standings:
+    """Costs by entry, cell and seed, for CRT, TOFU and tuned ridge regression."""
+    return Standings((A, B, RIDGE), np.moveaxis(np.array(costs), 0, 2))
 
 
-def test_the_committed_table_is_what_data_gives(tmp_path):
-    path = board.write_table(board.standings("board", DATA), tmp_path)
+def test_gaps_are_averaged_over_cells_and_paired_over_seeds() -> None:
+    """Differences 1 and 3 after averaging: mean 2, standard error 1; one degree of freedom."""
+    found = board_of([[11, 53], [1, 3]], [[10, 50], [0, 0]], [[0, 0], [0, 0]])
+    gap, off = found.gap(A, B, comparisons=5)
+    assert gap == 2.0
+    assert off == pytest.approx(student.ppf(1 - 0.05 / 10, 1) * 1.0)
+    assert found.cell_gap(1, A, B, 1)[0] == 2.0
+
+
+def test_no_order_is_stated_that_the_limits_do_not_support() -> None:
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(1, 8))
+    found = board_of((10 + noise).tolist(), (10 - noise).tolist(), (90 + noise).tolist())
+    assert set(board.order(found, (A, B, RIDGE))) == {(A, RIDGE), (B, RIDGE)}
+
+
+def test_uniform_play_costs_100_percent_and_flags_are_shares() -> None:
+    found = board.standings(DATA)
+    uniform = next(entry for entry in BOARD if entry.name == "Uniform")
+    np.testing.assert_allclose(found[uniform].mean(axis=1), 100)
+    clipped, same = board.flags(DATA)
+    assert same[:, BOARD.index(uniform)].min() == 100
+    assert clipped[:, BOARD.index(RIDGE)].max() == 0
+    assert 0 <= same.min() <= same.max() <= 100
+
+
+def test_a_move_that_gains_puts_the_optimum_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = board_tables.inside_rows(DATA)
+    assert len(rows) == sum(map(len, KNOBS.values()))
+    told = {(row["policy"], row["knob"]): row for row in rows}
+    for name, knobs in KNOBS.items():
+        for knob in knobs:
+            row = told[name, knob]
+            assert (row["inside"] == "yes") == (min(row["× 10"], row["÷ 10"]) >= -protocol.MARGIN)
+    scores = board.scores(DATA, 3)
+    assert all(row["score"] == pytest.approx(scores[row["policy"]].min()) for row in rows)
+    monkeypatch.setattr(board_tables, "MARGIN", -1e9)  # no move gains so much
+    assert {row["inside"] for row in board_tables.inside_rows(DATA)} == {"no"}
+
+
+def test_the_committed_table_is_what_data_gives(tmp_path: Path) -> None:
+    found, flags = board.standings(DATA), board.flags(DATA)
+    path = board_tables.write_table(found, *flags, tmp_path)
     assert path.read_bytes() == (DATA / "leaderboard.csv").read_bytes()
-    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
-    assert len(rows) == 10 * len(board.BOARD)
-    for row in rows:
-        assert int(row["first"]) <= int(row["rank"]) <= int(row["last"])
-        assert math.isfinite(float(row["over_ridge"]))
-
-
-def test_everyone_is_in_one_group_and_has_a_name_of_its_own():
-    shown = [entry for group in board.GROUPS.values() for entry in group]
-    assert sorted(map(board.title, shown)) == sorted(map(board.title, board.BOARD))
-    assert len(set(map(board.title, shown))) == len(shown) == len(board.BOARD)
-
-
-def test_ranges_run_over_the_noises_of_an_instance():
-    worlds = [place(crt=[10, 12], tofu=[1, 1]), place(crt=[30, 32], tofu=[1, 1])]
-    table = board.ranges(worlds, {"CRT": A, "TOFU": B})
-    assert table.loc["CRT", "aligned"] == "11.0 to 31.0"
-    assert table.loc["TOFU", "aligned"] == "1.0"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 1 + len(HELD_OUT) * len(BOARD)
+    assert len({entry.label for entry in BOARD}) == len(BOARD)

@@ -1,5 +1,7 @@
 """The experiments by leaps: their instances, what is measured along a run, and the worst gap."""
 
+from dataclasses import asdict, replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,27 +14,40 @@ from heavybandit.pipeline.tables import consolidate
 from heavybandit.replication import leaps
 from heavybandit.replication.leaps import Cell
 
+SHARES = {"two-point": 0.75, "idle": 0.75}  # of the gap, that uniform play loses
 
-@pytest.mark.parametrize("noise", leaps.NOISES)
+
+@pytest.mark.parametrize("instance", leaps.DIMS)
 @pytest.mark.parametrize("policy", leaps.POLICIES)
-def test_the_best_arm_is_last_and_uniform_play_costs_what_the_protocol_says(policy, noise):
-    d, K = (5, 4) if noise == "two-point" else (2, 4)
-    world = Cell(policy, noise, d, K, 10**4, 0.25).world()
-    assert (world.dim, world.n_arms) == (d, K)
+def test_the_best_arm_is_last_and_uniform_play_costs_what_the_protocol_says(policy, instance):
+    cell = Cell(policy, instance, leaps.DIMS[instance], 4, 10**4, 0.25)
+    world = cell.world()
+    assert (world.dim, world.n_arms) == (leaps.DIMS[instance], 4)
     gaps = world.means.max() - world.means
-    assert gaps.argmin() == K - 1
-    assert gaps.mean() == pytest.approx(0.25 * (0.75 if noise == "two-point" else 1))
-    assert max(np.linalg.norm(world.arms, axis=1)) == pytest.approx(1)
+    assert gaps.argmin() == 3
+    assert sorted(gaps)[1] == pytest.approx(0.25)
+    lost = leaps.measure(cell, range(2))["uniform"]
+    assert lost == pytest.approx(10**4 * 0.25 * SHARES.get(instance, 1))
+    longest = max(np.linalg.norm(world.arms, axis=1))
+    assert longest == pytest.approx(1)
+
+
+def test_the_idle_arm_has_no_width_and_is_never_explored():
+    cell = Cell("SupBTC", "idle", 3, 4, 10**9, 0.1)
+    run = hb.leap(hb.SupBTC(10**9, 4, 3, v=1.01), cell.world())
+    assert sum(run.diagnostics["explored"]) > 0
+    assert {row[3] for row in run.diagnostics["explored_by_arm"]} == {0}
 
 
 def test_the_moments_told_are_exact():
-    def told(policy, noise, dim):
-        cell = Cell(policy, noise, dim, 4, 10**4, 0.25)
+    def told(policy, instance, dim):
+        cell = Cell(policy, instance, dim, 4, 10**4, 0.25)
         return cell.v(cell.world())
 
     assert told("SupBMM", "coin", 2) == pytest.approx(1)
     assert told("SupBMM", "pareto", 2) == pytest.approx(1)
     assert told("SupBTC", "coin", 2) == pytest.approx(1 + 0.25**2)
+    assert told("SupBTC", "idle", 3) == pytest.approx(1 + 0.25**2)
     assert told("SupBTC", "two-point", 5) == pytest.approx(2)  # 2·gap with probability 2·gap²
 
 
@@ -44,9 +59,14 @@ def test_in_more_dimensions_arms_are_the_axes_and_their_opposites():
     ]
 
 
-def test_gaps_reach_from_a_half_to_below_the_noise_of_all_plays():
-    assert leaps.gaps(10**4)[0] == 0.5
-    assert leaps.gaps(10**4)[-1] <= 1 / (2 * 100) < leaps.gaps(10**4)[-2]
+@pytest.mark.parametrize(("instance", "level"), [("coin", 1.0), ("idle", 0.75)])
+def test_gaps_reach_from_below_a_half_to_below_four_over_root_t(instance, level):
+    """Each at nine tenths of a level: 2^{1−s}, and for "idle" 3·2^{−s}."""
+    grid = leaps.gaps(instance, 10**4)
+    np.testing.assert_allclose(np.array(grid) / level, 0.9 * 2.0 ** -np.arange(1, len(grid) + 1))
+    assert grid[-1] <= 4 / 100 < grid[-2]
+    fine = leaps.between(instance, 10**12)
+    assert (fine[0], fine[-1]) == pytest.approx((64 / 10**6, 1024 / 10**6))
 
 
 @pytest.mark.parametrize("policy", leaps.POLICIES)
@@ -73,8 +93,15 @@ def test_the_proofs_steps_follow_from_the_rounds_of_each_stage(policy):
     assert 0 < found["most_3"] < 1
 
 
-def test_the_worst_gap_is_that_of_the_largest_mean_and_its_place_is_told():
-    common = {"policy": "SupBMM", "noise": "coin", "dim": 2, "n_arms": 4, "seeds": 4, "bound": 10.0}
+def test_the_worst_gap_is_that_of_the_largest_mean_and_the_ends_of_its_grid_are_told():
+    common = {
+        "policy": "SupBMM",
+        "instance": "coin",
+        "dim": 2,
+        "n_arms": 4,
+        "seeds": 4,
+        "bound": 10.0,
+    }
     table = pd.DataFrame(
         [
             {**common, "horizon": T, "gap": gap, "mean": mean, "sd": 1.0, "largest": mean + 1}
@@ -84,10 +111,35 @@ def test_the_worst_gap_is_that_of_the_largest_mean_and_its_place_is_told():
     )
     rows = leaps.worst(table)
     assert rows["gap"].tolist() == [0.25, 0.5]
-    assert rows["inside"].tolist() == [True, False]
+    assert rows[["least_gap", "most_gap"]].to_numpy().tolist() == [[0.125, 0.5]] * 2
     assert rows["over_root"].tolist() == [0.3, 0.25]
     assert rows["off"][0] == pytest.approx(4.5407 / 2 / 10, rel=1e-4)  # Student, 3 degrees, 99 %
     assert rows["ratio"].tolist() == [0.4, 0.6]
+
+
+def test_the_factors_of_the_proofs_steps_multiply_to_bound_over_regret():
+    cell = Cell("SupBMM", "coin", 2, 4, 10**12, 0.01)
+    row = {**asdict(cell), **leaps.measure(cell, range(2))}
+    found = leaps.slack(pd.DataFrame([row])).iloc[0]
+    assert found.step_5 * found.step_6 * found.step_end == pytest.approx(row["bound"] / row["mean"])
+    without = theory.theorem1(1e12, 2, 4, 1.0, 0.01 * np.log(1e12), 1.0)
+    assert found.union == pytest.approx(row["bound"] / without)
+
+
+def test_cells_with_intervals_too_narrow_fail_and_are_counted():
+    """The control of the protocol: the best arm is lost, and then the regret exceeds the bound."""
+    for policy in leaps.POLICIES:
+        cell = replace(leaps.FAILING, policy=policy)
+        sound = leaps.measure(cell, range(20))
+        narrow = leaps.measure(replace(cell, width_scale=leaps.SCALES[-1]), range(20))
+        assert (sound["missed"], sound["lost"], sound["above"]) == (0, 0, 0)
+        assert narrow["missed"] == 20
+        assert narrow["above"] == narrow["lost"] > 0
+
+
+def test_a_row_is_a_test_of_the_bound_where_uniform_play_would_violate_it():
+    table = pd.DataFrame({"bound": [1.0, 2.0, 3.0], "uniform": [2.0, 2.0, 1.0]})
+    assert leaps.informative(table).index.tolist() == [0]
 
 
 def test_leaps_have_no_curves(tmp_path):

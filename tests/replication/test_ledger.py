@@ -1,6 +1,7 @@
 """The table of claims in README.md follows data/claims.json, and its links lead somewhere."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,16 @@ def test_the_table_has_a_line_for_every_entry_with_its_verdict():
     for line, entry in zip(lines, LEDGER, strict=True):
         assert f" | {entry.verdict} | {entry.rests_on} | " in line
         assert f"**{entry.where}.**" in line
+
+
+def test_what_looks_like_html_in_the_ledger_is_shown_and_not_obeyed():
+    """One that has ^{…} gets its own <sup>."""
+    words = "<script>x</script> & y^{2} <b>, `a < b`"
+    line = ledger.table([replace(claim(), statement=words, where="<i>")], ledger.Links())
+    for part in ("&lt;script&gt;x&lt;/script&gt; &amp; y<sup>2</sup> &lt;b&gt;", "**&lt;i&gt;.**"):
+        assert part in line
+    assert "`a < b`" in line  # code is shown as it is
+    assert "&lt;b&gt;" in replace(claim(), statement="<b>")._repr_markdown_()
 
 
 def test_every_link_of_the_table_leads_to_a_file():

@@ -1,24 +1,29 @@
 """Notebooks run headlessly, in order, cleanly, and say where they fail."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import nbformat
+import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from forging import contents, seal_again
 from heavybandit.cli import main
-from heavybandit.replication import claims
-from heavybandit.replication.notebooks import NotebookError, clean, execute, execute_all, numbered
+from heavybandit.replication import claims, notebooks
+from heavybandit.replication.notebooks import (
+    NotebookError,
+    clean,
+    differing_figures,
+    execute,
+    execute_all,
+    numbered,
+)
 
 
-def notebook(path: Path, *cells: str) -> Path:
+def notebook(path, *cells):
     """A notebook with a tagged parameter cell and the given code cells."""
     made = [new_code_cell(source, id=f"cell-{i}") for i, source in enumerate(("n = 2", *cells))]
     made[0].metadata["tags"] = ["parameters"]
@@ -27,13 +32,13 @@ def notebook(path: Path, *cells: str) -> Path:
     return path
 
 
-def test_only_numbered_notebooks_run_and_in_order(tmp_path: Path) -> None:
+def test_only_numbered_notebooks_run_and_in_order(tmp_path):
     for name in ("02_b.ipynb", "01_a.ipynb", "scratch.ipynb", "1_c.ipynb"):
         notebook(tmp_path / name)
     assert [p.name for p in numbered(tmp_path)] == ["01_a.ipynb", "02_b.ipynb"]
 
 
-def test_running_twice_changes_no_byte_and_outputs_and_counts_are_kept(tmp_path: Path) -> None:
+def test_running_twice_changes_no_byte_and_outputs_and_counts_are_kept(tmp_path):
     source = notebook(tmp_path / "01_a.ipynb", "print(n * 21)")
     execute(source, tmp_path / "out" / "once.ipynb", {})
     execute(source, tmp_path / "out" / "twice.ipynb", {})
@@ -46,9 +51,7 @@ def test_running_twice_changes_no_byte_and_outputs_and_counts_are_kept(tmp_path:
     assert "papermill" not in once.decode()
 
 
-def test_the_first_failure_ends_it_and_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_first_failure_ends_it_and_is_named(tmp_path, capsys):
     notebook(tmp_path / "01_a.ipynb", "print('fine')")
     notebook(tmp_path / "02_b.ipynb", "1 / 0")
     notebook(tmp_path / "03_c.ipynb", "print('never')")
@@ -61,13 +64,13 @@ def test_the_first_failure_ends_it_and_is_named(
     assert not (out / "03_c.ipynb").exists()
 
 
-def test_a_cell_that_hangs_is_stopped(tmp_path: Path) -> None:
+def test_a_cell_that_hangs_is_stopped(tmp_path):
     source = notebook(tmp_path / "01_a.ipynb", "import time; time.sleep(60)")
     with pytest.raises(NotebookError, match="longer than 2 s"):
         execute(source, tmp_path / "out.ipynb", {}, seconds=2)
 
 
-def test_a_notebook_is_never_executed_onto_itself(tmp_path: Path) -> None:
+def test_a_notebook_is_never_executed_onto_itself(tmp_path):
     source = notebook(tmp_path / "01_a.ipynb", "print(1)")
     before = source.read_bytes()
     with pytest.raises(NotebookError, match="onto itself"):
@@ -75,8 +78,19 @@ def test_a_notebook_is_never_executed_onto_itself(tmp_path: Path) -> None:
     assert source.read_bytes() == before
 
 
-def test_no_notebooks_is_said(tmp_path: Path) -> None:
-    assert execute_all(tmp_path, tmp_path / "out", {}) == 0
+def test_where_there_are_no_notebooks_that_is_said(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["notebooks"]) == 3
+    assert "there are no notebooks 00_….ipynb in 'notebooks'; run" in capsys.readouterr().err
+
+
+def test_without_what_executes_notebooks_the_extra_is_named(tmp_path, capsys, monkeypatch):
+    notebook(tmp_path / "01_a.ipynb")
+    monkeypatch.setattr(notebooks, "find_spec", lambda name: None if name == "nbclient" else name)
+    assert main(["notebooks", "--folder", str(tmp_path), "--out", str(tmp_path / "out")]) == 3
+    said = capsys.readouterr().err
+    assert "nbclient, which is not installed" in said
+    assert "pip install 'heavybandit[test]'" in said
 
 
 # The notebooks that are committed.
@@ -86,21 +100,21 @@ COMMITTED = numbered(ROOT / "notebooks")
 LONGEST_CELL = 15  # lines, imports aside
 
 
-def cells(path: Path, kind: str) -> list[dict[str, Any]]:
+def cells(path, kind):
     return [c for c in json.loads(path.read_text())["cells"] if c["cell_type"] == kind]
 
 
-def source(cell: dict[str, Any]) -> str:
+def source(cell):
     return "".join(cell["source"])
 
 
-def test_there_are_notebooks_and_their_numbers_follow_one_another() -> None:
+def test_there_are_notebooks_and_their_numbers_follow_one_another():
     assert COMMITTED
     assert [int(p.name[:2]) for p in COMMITTED] == list(range(len(COMMITTED)))
 
 
 @pytest.mark.parametrize("path", COMMITTED, ids=lambda p: p.name)
-def test_a_committed_notebook_was_executed_once_from_top_to_bottom_and_is_clean(path: Path) -> None:
+def test_a_committed_notebook_was_executed_once_from_top_to_bottom_and_is_clean(path):
     counts = [cell["execution_count"] for cell in cells(path, "code")]
     assert counts == list(range(1, len(counts) + 1))  # without them nbval compares nothing
     once = path.read_bytes()
@@ -112,7 +126,7 @@ def test_a_committed_notebook_was_executed_once_from_top_to_bottom_and_is_clean(
 
 
 @pytest.mark.parametrize("path", COMMITTED, ids=lambda p: p.name)
-def test_a_notebook_reads_as_a_text_with_small_cells_and_defines_nothing(path: Path) -> None:
+def test_a_notebook_reads_as_a_text_with_small_cells_and_defines_nothing(path):
     first = json.loads(path.read_text())["cells"][0]
     assert first["cell_type"] == "markdown"
     assert source(first).startswith(f"# {path.name[:2]} · ")
@@ -127,7 +141,7 @@ def test_a_notebook_reads_as_a_text_with_small_cells_and_defines_nothing(path: P
 
 
 @pytest.mark.parametrize("path", COMMITTED, ids=lambda p: p.name)
-def test_every_figure_has_words_a_file_and_a_how_to_read_it(path: Path) -> None:
+def test_every_figure_has_words_a_file_and_a_how_to_read_it(path):
     everything = json.loads(path.read_text())["cells"]
     drawn = 0
     for i, cell in enumerate(everything):
@@ -145,13 +159,13 @@ def test_every_figure_has_words_a_file_and_a_how_to_read_it(path: Path) -> None:
             assert (ROOT / "figures" / f"{name}{suffix}").is_file()
 
 
-def test_no_figure_is_left_over() -> None:
+def test_no_figure_is_left_over():
     text = "".join(path.read_text() for path in COMMITTED)
     for path in (ROOT / "figures").iterdir():
         assert f'\\"{path.stem}\\"' in text, path
 
 
-def test_printing_in_pieces_is_put_together(tmp_path: Path) -> None:
+def test_printing_in_pieces_is_put_together(tmp_path):
     """Where a stream is cut depends on the moment, and would change bytes."""
     path = notebook(tmp_path / "01_a.ipynb", "print(1)")
     content = json.loads(path.read_text())
@@ -164,7 +178,7 @@ def test_printing_in_pieces_is_put_together(tmp_path: Path) -> None:
     assert [o["text"] for o in found] == [["1\n", "2\n", "3\n"], ["x\n"], ["1\n"]]
 
 
-def test_a_verdict_follows_the_results_and_not_the_text(tmp_path: Path) -> None:
+def test_a_verdict_follows_the_results_and_not_the_text(tmp_path):
     """With 900 misses written into Proposition 1's table it is no longer reproduced."""
     shutil.copytree(ROOT / "data", tmp_path / "data")
     table = tmp_path / "data" / "prop1.runs.csv"
@@ -184,16 +198,16 @@ def test_a_verdict_follows_the_results_and_not_the_text(tmp_path: Path) -> None:
     assert contents(tmp_path / "data") == before  # what is committed is only read
 
 
-def verdicts(folder: Path) -> dict[str, str]:
+def verdicts(folder):
     return {claim.id: claim.verdict for claim in claims.read(folder)}
 
 
-def words_of(path: Path) -> str:
+def words_of(path):
     return "\n".join(source(cell) for cell in cells(path, "markdown"))
 
 
 @pytest.mark.parametrize("path", COMMITTED, ids=lambda p: p.name)
-def test_a_chapter_prints_no_table(path: Path) -> None:
+def test_a_chapter_prints_no_table(path):
     """Tables are rendered: what is printed is at most two lines, without padding."""
     for cell in cells(path, "code"):
         for output in cell["outputs"]:
@@ -203,7 +217,7 @@ def test_a_chapter_prints_no_table(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", COMMITTED, ids=lambda p: p.name)
-def test_numbers_are_shown_as_one_reads_them(path: Path) -> None:
+def test_numbers_are_shown_as_one_reads_them(path):
     for text in (
         words_of(path),
         *(
@@ -219,6 +233,41 @@ def test_numbers_are_shown_as_one_reads_them(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", COMMITTED, ids=lambda p: p.name)
-def test_another_chapter_is_always_a_link(path: Path) -> None:
+def test_another_chapter_is_always_a_link(path):
     text = re.sub(r"\[[^]]*\]\([^)]*\)", "", words_of(path))  # what is left are no links
     assert re.findall(r"[Nn]otebooks? 0\d|[Cc]hapters? 0\d", text) == []
+
+
+@pytest.fixture
+def drawn(tmp_path):
+    """Two folders with the same figure, as a drawing in lines and as a picture."""
+    from matplotlib.image import imsave
+
+    picture = np.full((4, 5, 3), 0.5)
+    for name in ("made", "committed"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.svg").write_text("<svg/>")
+        imsave(tmp_path / name / "a.png", picture)
+    return tmp_path / "made", tmp_path / "committed"
+
+
+@pytest.mark.parametrize(("shades", "found"), [(2, []), (3, ["a.png differs"])])
+def test_a_pixel_may_be_off_by_two_shades_and_not_by_three(drawn, shades, found):
+    from matplotlib.image import imread, imsave
+
+    picture = (255 * imread(drawn[1] / "a.png")).round().astype(np.uint8)
+    picture[2, 3, 0] += shades
+    imsave(drawn[0] / "a.png", picture)
+    assert differing_figures(*drawn) == found
+
+
+def test_figures_that_are_changed_missing_new_or_none_are_named(drawn):
+    made, committed = drawn
+    assert differing_figures(*drawn) == []
+    (made / "a.svg").write_text("<svg />")
+    (made / "a.png").write_bytes(b"no picture")
+    (made / "b.svg").touch()
+    (committed / "c.png").touch()
+    assert differing_figures(*drawn) == [
+        *("a.png differs", "a.svg differs", "b.svg is new", "c.png was not made again")
+    ]

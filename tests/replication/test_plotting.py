@@ -105,21 +105,6 @@ def test_a_line_that_is_no_policys_has_a_colour_a_marker_and_dashes_of_its_own()
         plotting.style(len(styles))
 
 
-@pytest.mark.parametrize("count", [1, 2, 5])
-def test_a_legend_above_names_every_line_and_covers_none(count, tmp_path):
-    figure, axes = plotting.panels()
-    for which in range(count):
-        axes.plot([0.0, 1.0], [0.0, which], label=f"line {which}", **plotting.style(which))
-    plotting.legend_above(axes)
-    plotting.save(figure, tmp_path / "legend.png")
-    legend = axes.get_legend()
-    named = [text.get_text() for text in legend.get_texts()]
-    assert named == [f"line {which}" for which in range(count)]
-    assert legend.get_window_extent().y0 >= axes.get_window_extent().y1
-    assert legend.get_window_extent().y1 <= figure.bbox.y1
-    assert not legend.get_frame_on()
-
-
 def test_rows_may_stand_below_their_middle_while_their_names_do_not(axes):
     plotting.rows(axes, ["a", "b"], [1.0, 2.0], lower=0.25)
     assert list(axes.lines[0].get_ydata()) == [0.25, 1.25]
@@ -145,13 +130,9 @@ def test_stage_bars_stack_up_and_number_the_stages_that_have_room(axes):
     assert np.allclose(heights[:3], [(0.0, 0.05), (0.05, 0.45), (0.5, 0.5)])
     assert np.allclose(heights[3:], [(0.0, 1.0), (1.0, 0.0), (1.0, 0.0)])
     assert [t.get_text() for t in axes.texts] == ["2", "3", "1"]
+    brightness = [sum(p.get_facecolor()[:3]) for p in axes.patches[:3]]
+    assert brightness == sorted(set(brightness))
     assert [t.get_text() for t in axes.get_xticklabels()] == ["x", "y"]
-
-
-def test_shades_go_from_dark_to_light():
-    brightness = [sum(plotting.shade(i, 5)[:3]) for i in range(5)]
-    assert brightness == sorted(brightness)
-    assert len(set(brightness)) == 5
 
 
 def test_names_that_would_overlap_are_moved_apart_and_keep_their_order():
@@ -163,23 +144,18 @@ def test_names_that_would_overlap_are_moved_apart_and_keep_their_order():
     assert plotting.apart([0.0, 0.0, 0.05], 0.1) == pytest.approx([0.0, 0.1, 0.2], abs=1e-6)
 
 
-def test_means_are_drawn_over_seeds_from_zero_and_named_at_their_ends():
-    figure, axes = plotting.panels()
-    table = np.array([[1.0, 4.0], [3.0, 8.0], [8.0, 9.0]])  # their medians are 3 and 8
-    plotting.draw_means(axes, {"SupBMM": ([10, 20], table), "Uniform": ([10, 20], 10 * table)})
-    drawn = [line.get_xydata().tolist() for line in axes.lines]
-    assert drawn[0] == [[0, 0], [10, 4], [20, 7]]
-    assert drawn[1] == [[0, 0], [10, 40], [20, 70]]
-    assert [text.get_text() for text in axes.texts] == ["SupBMM", "Uniform"]
-    assert axes.texts[0].xy[1] == pytest.approx(7)
-    assert figure.axes == [axes]
+def test_runs_in_no_list_are_refused_with_how_to_write_it():
+    run = hb.simulate(hb.Uniform(10, 20, 10), hb.section6())
+    with pytest.raises(TypeError, match=r"one list per policy.*\[\[run\], \[run\]\]"):
+        plotting.regret_figure([run, run], "two")
 
 
-def test_names_of_runs_that_end_alike_do_not_cover_each_other():
-    world = hb.section6("student-t", n_arms=3, dim=2)
-    runs = [[hb.simulate(hb.Uniform(200, 3, 2), world, seed)] for seed in (1, 1)]
-    runs[1] = [replace(runs[1][0], policy="Mine")]
-    axes = plotting.regret_figure(runs, "two that are one").axes[0]
+def test_medians_over_seeds_start_at_0_and_names_of_equal_ones_do_not_cover_each_other():
+    one = hb.simulate(hb.Uniform(200, 3, 2), hb.section6("student-t", n_arms=3, dim=2), 1)
+    three = [replace(one, policy="Mine", curve=factor * one.curve) for factor in (0.2, 1, 9)]
+    axes = plotting.regret_figure([[one], three], "two that are one").axes[0]
+    for line in axes.lines:
+        assert line.get_ydata().tolist() == [0, *one.curve]
     places = {text.get_text(): text.xy[1] / axes.get_ylim()[1] for text in axes.texts}
     assert set(places) == {"Uniform", "Mine"}
     assert abs(places["Uniform"] - places["Mine"]) > 0.05

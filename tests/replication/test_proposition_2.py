@@ -22,7 +22,7 @@ from heavybandit.replication.proposition_2 import (
 
 MEANS = (-1.0, -0.3, 0.0, 0.4, 1.0)
 LIMITS = (0.05, 0.5, 1.0, 1.7, 4.0, 60.0, 5_000.0)
-PARETO = ((1.3, 0.5), (1.6, 2.0), (2.2, 1.0), (3.0, 0.01), (4.0, 0.3))
+PARETO = ((1.3, 0.5), (1.6, 2.0), (2.0, 1.0), (2.2, 1.0), (3.0, 0.01), (4.0, 0.3))
 WHOLE_LINE = (-math.inf, math.inf)
 
 
@@ -296,11 +296,6 @@ def test_a_noise_with_a_mean_of_its_own_is_measured_against_it():
     assert bias[0] == pytest.approx(1.5e-6 / 3e-4, rel=1e-6)
 
 
-def test_where_the_second_moment_is_a_logarithm():
-    """With shape 2, E[P²; 1 ≤ P ≤ 3] = 2 ln 3."""
-    assert moments(noise.SymmetricPareto(2.0), 0.0, 3.0)[1] == pytest.approx(2 * np.log(3))
-
-
 def test_an_arm_of_which_the_history_says_nothing_has_neither_bias_nor_variance():
     design = Design(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]), np.zeros(2))
     assert bias_and_variance(design, noise.StudentT(), 1.0) == ([0.0], [0.0])
@@ -346,14 +341,6 @@ def test_algorithm_2_misses_no_more_often_than_its_chance_says(law):
         assert claims.limits(misses, len(errors))[0] <= chance_of_a_miss(SMALL, law, 1.0, alpha)
         seen += misses > 0
     assert seen > 1
-
-
-@given(st.floats(0.01, 20), st.floats(0.001, 20), st.sampled_from([1.0, 0.5]))
-def test_a_chance_of_a_miss_falls_with_alpha(alpha, more, eps):
-    for law in (noise.StudentT(3.0), noise.SymmetricPareto(1.6), noise.Lottery(6.0, 0.1)):
-        at_first, later = (chance_of_a_miss(SMALL, law, eps, a) for a in (alpha, alpha + more))
-        assert 0 < later <= at_first <= 1
-        assert later < at_first or at_first == 1
 
 
 def test_an_arm_of_which_the_history_says_nothing_is_not_missed_and_adds_nothing():

@@ -98,6 +98,8 @@ def test_paired_differences_are_per_play_made_and_seed_by_seed():
     mean, off = regrets.paired(one, other)
     assert mean == pytest.approx(0.02)
     assert off == pytest.approx(student.ppf(0.99, 2) * 0.01 / math.sqrt(3))
+    with pytest.raises(ValueError, match="at least two"):
+        mean_limit(np.array([1.0]))
     with pytest.raises(ValueError, match="seeds of P and P must be the same"):
         regrets.paired(one, replace(other, seeds=(1, 2, 3)))
 
@@ -143,11 +145,7 @@ def test_a_power_has_its_slope_and_no_uncertainty(power, factor):
     middle, low, high = slope(points)
     assert middle == pytest.approx(power, abs=1e-9)
     assert high - low == pytest.approx(0, abs=1e-9)
-
-
-def test_a_slope_may_be_taken_against_something_else():
-    points = [some_runs([d**2.0, d**2.0]) for d in (2, 4, 8)]
-    assert slope(points, [2.0, 4.0, 8.0])[0] == pytest.approx(2)
+    assert slope(points, [1e4, 1e6, 1e8])[0] == pytest.approx(power / 2, abs=1e-9)  # against T²
 
 
 def test_a_seed_without_regret_does_not_spoil_a_slope():
@@ -165,15 +163,6 @@ def test_the_limits_of_a_slope_cover_it_as_often_as_they_say():
         _, low, high = slope(points)
         hits += low <= 1 <= high
     assert 0.96 < hits / 2_000 < 0.995
-
-
-def test_the_limit_of_a_mean_by_hand():
-    """Of 1, 2, 3: standard deviation 1, so t_{0.99, 2}/√3."""
-    assert mean_limit(np.array([1.0, 2.0, 3.0])) == pytest.approx(
-        student.ppf(0.99, 2) / math.sqrt(3)
-    )
-    with pytest.raises(ValueError, match="at least two"):
-        mean_limit(np.array([1.0]))
 
 
 def test_the_limits_of_a_slope_are_the_jackknifes_written_out():

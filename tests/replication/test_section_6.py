@@ -1,9 +1,13 @@
 """What a policy does, seen from outside, against a round-by-round account in NumPy."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import heavybandit as hb
+from heavybandit.engine.state import GAIN
 from heavybandit.policy import CONTEXT_STREAM, NOISE_STREAM, stream
 from heavybandit.replication import section_6 as module
 from heavybandit.replication.section_6 import habits
@@ -72,6 +76,20 @@ def test_habits_are_those_of_a_literal_account(name, block, monkeypatch):
     assert found.mean_rank == pytest.approx(ranks.mean())
 
 
+def test_the_width_factor_is_that_which_the_policy_uses():
+    """SupBMM with v = 3: √36 + 1 = 7."""
+    assert module.width_factor("SupBMM", "student-t", 10**6) == pytest.approx(7)
+    policy = hb.SupBTC(10**5, 20, 10, v=2.0)
+    state = policy._state.num
+    assert module.width_factor("SupBTC", "pareto", 10**5) == pytest.approx(state[GAIN] + 1)
+
+
+def test_t_counted_in_rounds_is_a_horizon_of_so_many_rounds():
+    (rounds,) = (one for one in module.EXPERIMENTS if one.name == "section6_rounds")
+    made = [hb.SupBMM(T, 20, 10, v=3.0).rounds for T in rounds.horizons]
+    assert made == [10**4, 10**5]
+
+
 def test_the_narrowest_has_no_width_that_it_would_add():
     found = habits(hb.Blind(50, 6, 3), hb.symmetric("student-t", n_arms=6, dim=3))
     assert found.half_width == 0
@@ -104,3 +122,30 @@ def test_figure_1_draws_the_six_and_two_controls_and_hides_none():
     assert {text.get_text() for text in left.texts} == set(module.COMPARED)
     coloured = {line.get_color() for line in right.lines} - {"#BBBBBB"}
     assert len(coloured) == 6  # the four baselines are context, in grey
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_page_tells_first_what_was_found_in_the_same_words():
+    """The landing page takes its findings from README.md."""
+    readme, landing = (ROOT / page for page in ("README.md", "book/index.md"))
+    told = readme.read_text(encoding="utf-8").replace("**", "").partition("## What was found")[2]
+    assert " ".join(told.split()).startswith(f"1. {module.FOUND}")
+    assert "<!-- findings -->" in landing.read_text(encoding="utf-8")
+    chapter = json.loads((ROOT / "notebooks/06_section_6.ipynb").read_text(encoding="utf-8"))
+    for page in ("CLAIMS.md", "ERRATA.md"):
+        assert module.FOUND in (ROOT / page).read_text(encoding="utf-8")
+    assert f"**What came out.** {module.FOUND}" in "".join(chapter["cells"][0]["source"])
+
+
+def test_the_ledger_tells_it_too_and_at_how_many_horizons_an_order_is_seen():
+    ledger = json.loads((ROOT / "data/claims.json").read_text(encoding="utf-8"))
+    orders = {e["id"]: e["evidence"] for e in ledger if e["id"].startswith("sec6-")}
+    del orders["sec6-moments"]
+    assert [next(iter(evidence.values())) for evidence in orders.values()] == [module.FOUND] * 3
+    assert orders["sec6-supbmm-smallest"]["seen at"] == "1 of 3 horizons"
+    for page in ("README.md", "CLAIMS.md"):
+        rows = [r for r in (ROOT / page).read_text().splitlines() if "has the smallest regret" in r]
+        assert len(rows) == 1
+        assert "at 1 of 3 horizons" in rows[0]

@@ -33,6 +33,7 @@ def test_numbers_are_written_as_one_reads_them(x, shown):
 def test_what_rounds_to_zero_has_no_sign():
     assert (showing.fixed(-0.0004, 2), showing.fixed(-0.004, 3)) == ("0.00", "−0.004")
     assert showing.fixed(-1234.5, 1) == "−1,234.5"
+    assert [showing.cell(x, "+.1f") for x in (-0.04, 0.04, -0.06)] == ["0.0", "0.0", "−0.1"]
 
 
 def test_source_is_that_of_the_package_without_indentation():

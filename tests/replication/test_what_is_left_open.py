@@ -79,6 +79,17 @@ def test_a_cell_says_what_is_true_in_it():
     assert (close.outperform, close.verdict) == (UNCLEAR, atlas.NOT_SETTLED)
 
 
+def test_cells_are_counted_by_what_is_true_in_them():
+    ours, theirs = cell(SupBMM=0.1, SupBTC=0.2, Uniform=0.3), cell(SupBMM=0.1, SupBTC=0.3, TOFU=0.2)
+    found = atlas.counts([ours, theirs, theirs])
+    assert found.pop("cells") == 3
+    assert found.pop("SupBMM smallest") == "3 of 3"
+    assert found.pop("SupBMM frozen") == 3
+    assert found == {atlas.TRUE_AND_LEARNING: 1, atlas.FALSE: 2} | dict.fromkeys(
+        (atlas.TRUE_WITHOUT_LEARNING, atlas.NOT_SETTLED), 0
+    )
+
+
 def test_limits_for_eight_comparisons_are_wider():
     """Gaps of −0.004 ± 0.001: 99 % limits clear 0 with three seeds, 99.875 % limits do not."""
     costs = {name: cost(0.5, 0.5, 0.5) for name in atlas.BASELINE_NAMES}
@@ -142,6 +153,29 @@ def test_the_table_in_data_is_that_of_the_map(tmp_path):
     assert len(rows) == len(found)
     assert rows[0]["SupBMM"] == f"{found[0].six['SupBMM'].per_play:.5f}"
     assert rows[-1]["best"] == found[-1].best
+
+
+def test_the_defences_are_told_with_the_runs_they_name():
+    """SupBMM with Student's t noise, looked up by hand in the tables of runs."""
+    row = atlas.levels_table(DATA)[0]
+    assert (row["noise"], row["policy"]) == ("Student's t", "SupBMM")
+    costs = {}
+    for name in ("levels", "map_t"):
+        with (DATA / f"{name}.runs.csv").open(newline="") as file:
+            for r in csv.DictReader(file):
+                if (r["policy"], r["world_settings"]) == ("SupBMM", "noise=student-t"):
+                    mine = costs.setdefault((name, r["world"], r["settings"]), [])
+                    mine.append(float(r["regret"]) / float(r["plays"]))
+    least = {
+        name: min(np.mean(x) for (file, world, _), x in costs.items() if (file, world) == (name, w))
+        for name, w in (("levels", "section6"), ("map_t", "section6"))
+    }
+    assert row["with the level"] == pytest.approx(least["levels"])
+    assert row["widths scaled alone"] == pytest.approx(least["map_t"])
+    table = {row["policy"]: row for row in atlas.circulated_table("pareto", DATA)}
+    assert table["Blind"]["same arm if payoffs are 0"] == "100 %"
+    assert table["Uniform"]["− uniform play"] == "–"
+    assert table["FlatBTC"]["regret"] == pytest.approx(0.826, abs=1e-3)  # greedy ridge: 0.831
 
 
 def test_costs_of_different_seeds_are_not_compared():

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from .. import __version__
+from ..pipeline.interrupts import Interrupts
 
 OK, DIFFERS, CANNOT, UNUSABLE, INTERRUPTED = 0, 1, 2, 3, 130
 SEVERAL: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAME=VALUE"}
@@ -25,6 +26,10 @@ COMMANDS = {  # name → what it does, an example
         "Simulate policies in one world and print their regret beside uniform play's.",
         "run SupBTC --noise pareto --horizon 100000 --set width_scale=0.05 "
         "--beside LinUCB,GreedyRidge --seeds 5 --plot regret.png",
+    ),
+    "board": (
+        "Take a policy of your own through the benchmark of notebook 09, or check an entry.",
+        "board mine.py:Mine --workers 2 --plot mine.png",
     ),
     "template": (
         "Write a file to start from: a policy, a noise or a world of your own.",
@@ -49,42 +54,71 @@ COMMANDS = {  # name → what it does, an example
     "claims": ("Show what came of each statement of the paper.", "claims"),
     "list": ("List experiments, policies, worlds and noises.", "list"),
 }
-HOMES = {"run": "run", "template": "templates"}  # the others are in `results`
+HOMES = {"run": "run", "board": "board", "template": "templates"}  # the others are in `results`
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command; returns the exit code."""
-    try:
-        options, unknown = _parser().parse_known_args(arguments)
-        if unknown:
-            _refuse(unknown[0], options.said_to)
-        code: int = options.do(options)
-        sys.stdout.flush()
-        return code
-    except KeyboardInterrupt:
-        print("\nheavybandit: stopped.", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has gone, as `| head` does
+    with Interrupts() as interrupts:
+        try:
+            _open_streams()
+            options, unknown = _parser().parse_known_args(arguments)
+            if unknown:
+                _refuse(unknown[0], options.said_to)
+            code: int = options.do(options)
+            sys.stdout.flush()
+            return code
+        except KeyboardInterrupt:
+            pass
+        except Exception as error:
+            if not interrupts.asked:  # if a library is being imported, Ctrl-C can be any error
+                return _failed(error)
+    print("\nheavybandit: stopped.", file=sys.stderr)
+    return INTERRUPTED
+
+
+def _failed(error: Exception) -> int:
+    """Say what went wrong, if it is for the user to mend; returns the exit code."""
+    if isinstance(error, BrokenPipeError):  # the reader of our output has gone, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
-    except (ValueError, TypeError, RuntimeError, OSError) as error:
+    if isinstance(error, ValueError | TypeError | RuntimeError | OSError):
         _say(error)
         return CANNOT
-    except Exception as error:
-        from ..pipeline.store import StoreError
-        from ..pipeline.sweep import SweepError
-        from ..replication.notebooks import NotebookError
+    from ..pipeline.store import StoreError
+    from ..pipeline.sweep import SweepError
+    from ..replication.notebooks import NotebookError
 
-        if not isinstance(error, StoreError | SweepError | NotebookError):
-            raise
-        _say(error)
-        return UNUSABLE
+    if not isinstance(error, StoreError | SweepError | NotebookError):
+        raise error
+    _say(error)
+    return UNUSABLE
+
+
+def _open_streams() -> None:
+    """Go on where the output, or the place for errors, is closed or knows few letters.
+
+    A closed one becomes /dev/null, so that no file that is opened later gets its number and what is
+    meant for the terminal. What cannot be encoded is shown as Python writes it: \\u2074.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _refuse(word: str, command: argparse.ArgumentParser) -> NoReturn:
     """Say, with the usage of that command, that it does not know a word it was given."""
     if not word.startswith("-"):
-        command.error(f"there is no place for {word!r}")
+        hint = f"; further policies are named by --beside {word}" * command.prog.endswith(" run")
+        command.error(f"there is no place for {word!r}{hint}")
     option = word.partition("=")[0]
     options = [name for action in command._actions for name in action.option_strings]
     near = difflib.get_close_matches(option, options, n=1)

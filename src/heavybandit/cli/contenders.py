@@ -27,6 +27,9 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> ValueError:
     """The error about a policy, world or noise of a name that is not known."""
     if name.endswith(".py"):
         return ValueError(f"name the class too: {name}:ClassName")
+    if kind == "policy" and "," in name:
+        first, rest = name.split(",", 1)
+        return ValueError(f"name one policy, and others by --beside: {first} --beside {rest}")
     return ValueError(
         f"there is no {kind} {name!r}; there are {', '.join(known)}; "
         f"one of your own is named path/to/file.py:ClassName"
@@ -62,6 +65,12 @@ def check_settings(
             own = sorted(set(known) - set(otherwise))
             has = f"it has {', '.join(own)}" if own else "it has none"
             raise ValueError(f"{name} has no parameter {param!r}; {has}")
+        default, value = known[param].default, params[param]
+        number = isinstance(default, int | float) and not isinstance(default, bool)
+        if number and isinstance(value, str) and value not in ("printed", "exact"):
+            raise ValueError(
+                f"{param} must be a number, as its default {default!r} in {name} is, got {value!r}"
+            )
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from . import DIFFERS, INTERRUPTED, OK, SEVERAL
 
+MOST_WORKERS = 8  # for each core: more wait for each other and for memory
+
 
 def add_sweep(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
@@ -37,10 +39,20 @@ def do_sweep(options: argparse.Namespace) -> int:
     names = list(EXPERIMENTS) if options.all else options.names
     if not names:
         raise ValueError(f"name an experiment ({', '.join(EXPERIMENTS)}) or give --all")
-    if options.workers < 1:
-        raise ValueError(f"--workers must be at least 1, got {options.workers}")
+    cores = os.cpu_count() or 1
+    if not 1 <= options.workers <= MOST_WORKERS * cores:
+        raise ValueError(
+            f"--workers must be from 1 to {MOST_WORKERS * cores}, {MOST_WORKERS} for each of "
+            f"{cores} cores, got {options.workers}"
+        )
     together = Together(tuple(by_name(name) for name in names))
     store = Store(options.store or default_store())
+    if not options.quiet:
+        print(
+            f"{together.name}: runs are kept in {store.folder.resolve()}, results go into "
+            f"{Path(options.data).resolve()}",
+            file=sys.stderr,
+        )
     try:
         summary = sweep(
             together,
@@ -64,7 +76,7 @@ def do_sweep(options: argparse.Namespace) -> int:
     where = str(files[0]) if len(files) == 1 else f"{options.data}: {', '.join(names)}"
     print(
         f"{together.name}: {summary.runs} runs, {summary.found} were there, "
-        f"{summary.done} done now{elsewhere}; results in {where}"
+        f"{summary.done} done now{elsewhere}; results in {where}, runs in {store.folder}"
     )
     return OK
 
@@ -93,9 +105,15 @@ def do_verify(options: argparse.Namespace) -> int:
     seed = secrets.randbelow(2**31) if options.seed is None else options.seed
     for name in options.names:
         by_name(name)
-    if not options.names and not Path(options.data).is_dir():
-        raise StoreError(f"there is no folder {options.data!r} with results to verify")
-    names = options.names or tables.consolidated(options.data)
+    there = tables.consolidated(options.data)
+    for name in options.names if Path(options.data).is_dir() else (options.names or [""]):
+        if name not in there and not (Path(options.data) / f"{name}.json").exists():
+            raise StoreError(
+                f"there are no results{f' of {name}' if name else ''} in the folder "
+                f"{options.data!r} to verify; run this in the repository, name their folder with "
+                f"--data, or make some with: heavybandit sweep {name or 'smoke'}"
+            )
+    names = options.names or there
     if not names:
         print(f"nothing to verify: no results in {options.data}")
         return OK
@@ -118,13 +136,15 @@ def add_compare(command: argparse.ArgumentParser) -> None:
 
 
 def do_compare(options: argparse.Namespace) -> int:
-    """Compare two folders of results, file by file."""
+    """Compare two folders of results or of figures, file by file."""
     from ..pipeline import tables
+    from ..replication.notebooks import differing_figures
 
     for folder in (options.made, options.committed):
         if not Path(folder).is_dir():
             raise ValueError(f"there is no folder {folder!r}")
-    found = tables.differences(options.made, options.committed)
+    folders = options.made, options.committed
+    found = [*tables.differences(*folders), *differing_figures(*folders)]
     print(*found or [f"nothing differs between {options.made} and {options.committed}"], sep="\n")
     return DIFFERS if found else OK
 
@@ -142,7 +162,7 @@ def do_notebooks(options: argparse.Namespace) -> int:
     from .contenders import read_settings
 
     count = execute_all(options.folder, options.out, read_settings(options.set, "--set"))
-    print(f"{count} notebooks executed into {options.out}" if count else "there are no notebooks")
+    print(f"{count} notebooks executed into {options.out}")
     return OK
 
 

@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from ..counterfactual import SHOWN, Counterfactual, check_shown, counterfactual
 from ..engine import POLICIES
 from ..instances import OwnWorld
 from ..noise import SECTION6, OwnNoise, as_noise
 from ..own.checking import check_noise, check_world, unrepeatable
 from ..own.loading import FILE_AND_NAME, arguments_of, files_of, load, place, told
-from ..pipeline.recipes import NOISES, WORLDS, Recipe, recipe
-from ..simulate import Run, simulate
+from ..pipeline.recipes import NOISES, WORLDS, Recipe, read_noise, recipe
+from ..simulate import Options, Run, simulate
 from . import SEVERAL
 from .contenders import Contender, bounded, check_settings, contenders, read_settings, unknown
 
@@ -48,8 +49,9 @@ def add_run(command: argparse.ArgumentParser) -> None:
     add(
         "--noise",
         help=f"{', '.join(SECTION6)}; a family with settings such as "
-        "SymmetricPareto:shape=1.5,scale=0.3; or path/to/file.py:ClassName for your own, with "
-        "settings or without (default: student-t)",
+        "SymmetricPareto:shape=1.5,scale=0.3, or of another noise, such as "
+        "'Units(noise=StudentT(df=2.5), factor=10)'; or path/to/file.py:ClassName for your own, "
+        "with settings or without (default: student-t)",
     )
     add("--horizon", type=plays, default=10_000, help="plays (default 10000)")
     add("--seed", type=int, default=0, help="the first seed (default 0)")
@@ -61,7 +63,14 @@ def add_run(command: argparse.ArgumentParser) -> None:
         "Section 6's noises, else exact)",
     )
     add("--world-set", **SEVERAL, help="a parameter of the world, such as n_arms=4")
+    add(
+        "--counterfactual",
+        choices=SHOWN,
+        help="let copies of the policies play beside them that are shown payoffs of 0, or noise "
+        "alone, and print in how many rounds both choose the same arm",
+    )
     add("--plot", type=Path, metavar="FILE", help="draw the curves: .png, .svg, .pdf")
+    add("--out", type=Path, metavar="FILE", help="save the curves: .csv, and beside it the table")
 
 
 def plays(text: str) -> int:
@@ -90,6 +99,8 @@ def _noise(text: str) -> Any:
     if filed:
         pairs = filed["rest"].split(",") if filed["rest"] is not None else []
         return own_noise(filed["file"], filed["name"], read_settings(pairs, "--noise"))
+    if "(" in text:
+        return read_noise(text)
     family, colon, rest = text.partition(":")
     if family not in (*SECTION6, *NOISES) or (colon and family not in NOISES):
         raise unknown("noise", family, (*SECTION6, *NOISES))
@@ -149,13 +160,18 @@ def do_run(options: argparse.Namespace) -> int:
         from ..replication import plotting
 
         plotting.check_figure_name(options.plot)  # before the work, not after it
+    table = _table_file(options.out) if options.out else None
     named = contenders(options.policy, read_settings(options.set, "--set"), options.beside)
     world = _world(options)
+    asked = options.counterfactual and check_shown(
+        "--counterfactual", options.counterfactual, world
+    )
     together = [bounded(one, world) for one in named]
     if "Uniform" not in [one.text for one in together]:  # the control of every table and figure
         together.append(Contender("Uniform", POLICIES["Uniform"], {}, "Uniform"))
     shape = {"horizon": options.horizon, "n_arms": world.n_arms, "dim": world.dim}
     runs: dict[str, list[Run]] = {one.label: [] for one in together}
+    copies: dict[str, list[Counterfactual]] = {one.label: [] for one in together if asked}
     drawing = [type(getattr(one, "own", one)) for one in (world, world.noise)]
     files = set().union(*map(files_of, (*(one.build for one in together), *drawing)))
     for seed in range(options.seed, options.seed + options.seeds):
@@ -169,28 +185,36 @@ def do_run(options: argparse.Namespace) -> int:
         points: int | list[int] = 200
         for one, policy in zip(together, policies, strict=True):
             with _told_apart(one, files):
-                shown = sys.stderr.isatty()
-                made = simulate(policy, world, seed, checkpoints=points, progress=shown)
+                how: Options = {"checkpoints": points, "progress": sys.stderr.isatty()}
+                if asked:
+                    copies[one.label].append(counterfactual(policy, world, seed, asked, **how))
+                    made = copies[one.label][-1].run
+                else:
+                    made = simulate(policy, world, seed, **how)
             runs[one.label].append(replace(made, policy=one.label))
             if not options.beside:
                 points = [*map(int, made.plays)]  # so that the two columns can be compared
     if options.beside:
-        _ends(list(runs.values()), together)
+        _ends(list(runs.values()), together, copies)
     else:
-        _table(runs[together[0].label], runs["Uniform"])
+        _table(runs[together[0].label], runs["Uniform"], copies.get(together[0].label, []))
     if options.plot:
         seeds = f", {options.seeds} seeds: median and range" if options.seeds > 1 else ""
         who = "pseudo-regret" if options.beside else together[0].label
         title = f"{who} in {next(iter(runs.values()))[0].world}{seeds}"
         plotting.save(plotting.regret_figure(list(runs.values()), title), options.plot)
         print(f"drawn in {options.plot}")
+    if table:
+        _save(list(runs.values()), options.out, table, copies)
+        print(f"curves in {options.out}, their ends in {table}")
     return 0
 
 
 def _check_repeatable(one: Contender, shape: dict[str, int], world: Any, seed: int) -> None:
     said = one.own and unrepeatable(lambda: one.built(shape, seed), world, 100, seed)
     if said:
-        raise ValueError(f"{said}, which __init__ gets if it has an argument seed")
+        luck = ", which __init__ gets if it has an argument seed" * said.endswith("a seed")
+        raise ValueError(f"{said}{luck}")
 
 
 @contextmanager
@@ -208,11 +232,16 @@ def _seeds(runs: list[Run]) -> str:
     return f"mean of {len(runs)} seeds" if len(runs) > 1 else f"seed {runs[0].seed}"
 
 
-def _table(runs: list[Run], uniform: list[Run]) -> None:
-    """Regret at ten checkpoints: the mean over seeds, its range, and uniform play's mean."""
+def _table(runs: list[Run], uniform: list[Run], copies: list[Counterfactual]) -> None:
+    """Regret at ten checkpoints: the mean over seeds, its range, and uniform play's mean.
+
+    With copies that were shown other payoffs, also the share of rounds with the same arm until
+    then.
+    """
     print(f"{runs[0].policy} in {runs[0].world}: pseudo-regret, {_seeds(runs)}")
     spread = f" {'lowest':>14} {'highest':>14}" if len(runs) > 1 else ""
-    print(f"{'plays':>12} {'regret':>14} {'per play':>10}{spread} {'uniform':>14}")
+    alike = f" {'same arm':>9}" if copies else ""
+    print(f"{'plays':>12} {'regret':>14} {'per play':>10}{spread} {'uniform':>14}{alike}")
     mine = np.array([run.curve for run in runs])
     control = np.mean([run.curve for run in uniform], axis=0)
     points = len(runs[0].plays)
@@ -220,36 +249,117 @@ def _table(runs: list[Run], uniform: list[Run]) -> None:
         plays, mean = runs[0].plays[i], mine[:, i].mean()
         low, high = mine[:, i].min(), mine[:, i].max()
         spread = f" {low:>14.2f} {high:>14.2f}" if len(runs) > 1 else ""
-        print(f"{plays:>12} {mean:>14.2f} {mean / plays:>10.4f}{spread} {control[i]:>14.2f}")
+        if copies:
+            until = plays * copies[0].rounds // runs[0].plays[-1]
+            alike = f" {_percent(np.mean([one.same[i] for one in copies]) / until):>9}"
+        line = f"{plays:>12} {mean:>14.2f} {mean / plays:>10.4f}{spread} {control[i]:>14.2f}"
+        print(f"{line}{alike}")
+    if copies:
+        print(_alike(copies))
 
 
-def _ends(together: list[list[Run]], told: list[Contender]) -> None:
-    """Regret at the end, a policy a line, and how much more a play costs than the first one's.
+def _percent(share: float) -> str:
+    """Two decimals; 100 % only if nothing is missing."""
+    return "100 %" if share == 1 else f"{min(100 * share, 99.99):.2f} %"
+
+
+def _share(copies: list[Counterfactual]) -> float:
+    """The mean share of rounds in which a policy and its copy chose the same arm."""
+    return float(np.mean([one.share for one in copies]))
+
+
+SHOWN_IN_WORDS = {"zero": "payoffs of 0", "noise": "noise alone"}
+
+
+def _alike(copies: list[Counterfactual]) -> str:
+    """In how many rounds a policy and its copy chose the same arm, in a sentence, with stages."""
+    rounds, same = sum(one.rounds for one in copies), sum(int(one.same[-1]) for one in copies)
+    shown = SHOWN_IN_WORDS[copies[0].shown]
+    said = f"shown {shown}, it chooses the same arm in {_percent(same / rounds)} of rounds"
+    deepest = max(len(one.rounds_by_stage) for one in copies)
+    if deepest == 1:
+        return said
+    by_stage = np.zeros((2, deepest), dtype=np.int64)
+    for one in copies:
+        n = len(one.rounds_by_stage)
+        by_stage[:, :n] += one.rounds_by_stage, one.same_by_stage
+    shares = [f"stage {s}: {_percent(k / n)}" for s, (n, k) in enumerate(by_stage.T, 1) if n]
+    return f"{said} ({', '.join(shares)})"
+
+
+def _table_file(out: Path) -> Path:
+    """Where the table goes if the curves go into this file."""
+    if out.suffix != ".csv":
+        raise ValueError(f"--out must end in .csv, got {str(out)!r}")
+    if not out.parent.is_dir():
+        raise ValueError(f"--out must be in a folder that exists, and {str(out.parent)!r} does not")
+    return out.with_suffix(".table.csv")
+
+
+def _save(
+    together: list[list[Run]], out: Path, table: Path, copies: dict[str, list[Counterfactual]]
+) -> None:
+    """The curves, one row per policy, seed and checkpoint, and the table of their ends."""
+    from ..pipeline.tables import csv_text, write_if_new
+
+    curves = [
+        (run.policy, run.seed, plays, regret)
+        for runs in together
+        for run in runs
+        for plays, regret in zip(run.plays, run.curve, strict=True)
+    ]
+    write_if_new(out, csv_text(("policy", "seed", "plays", "regret"), curves))
+    columns = ["policy", "plays", "regret", "per_play", "more_per_play", "limit"]
+    rows: list[tuple[Any, ...]] = list(_rows(together))
+    if copies:
+        columns.append("same_arm")
+        rows = [(*row, _share(copies[row[0]])) for row in rows]
+    write_if_new(table, csv_text(columns, rows))
+
+
+def _rows(together: list[list[Run]]) -> Iterator[tuple[str, int, float, float, float, float]]:
+    """Of each policy: plays, mean regret, that per play, how much more than the first, its limit.
 
     Differences are taken seed by seed and per play made, which for some policies are a few less
-    than the horizon; their interval is Student's.
+    than the horizon; their 95 % interval is Student's.
     """
     from ..replication.statistics import mean_limit
 
+    base = np.array([run.regret / run.plays[-1] for run in together[0]])
+    for runs in together:
+        each = np.array([run.regret / run.plays[-1] for run in runs])
+        gaps, made = each - base, int(runs[0].plays[-1])
+        limit = mean_limit(gaps, TO_EACH_SIDE) if len(gaps) > 1 else float("nan")
+        regret = float(np.mean([run.regret for run in runs]))
+        yield runs[0].policy, made, regret, float(each.mean()), float(gaps.mean()), float(limit)
+
+
+def _ends(
+    together: list[list[Run]], told: list[Contender], copies: dict[str, list[Counterfactual]]
+) -> None:
+    """Regret at the end, a policy a line, and how much more a play costs than the first one's.
+
+    With copies that were shown other payoffs, also the share of rounds with the same arm.
+    """
     first = together[0]
     print(f"{len(together)} policies in {first[0].world}: pseudo-regret, {_seeds(first)}")
     width = max(len(runs[0].policy) for runs in together)
     interval = ", 95 % interval" if len(first) > 1 else ""
     more = f"more per play than {first[0].policy}{interval}"
-    print(f"{'policy':<{width}} {'plays':>12} {'regret':>14} {'per play':>10}   {more}")
-    base = np.array([run.regret / run.plays[-1] for run in first])
-    for runs in together:
-        each = np.array([run.regret / run.plays[-1] for run in runs])
-        regret = np.mean([run.regret for run in runs])
-        name, made = runs[0].policy, runs[0].plays[-1]
-        line = f"{name:<{width}} {made:>12} {regret:>14.2f} {each.mean():>10.4f}"
-        if runs is not first:
-            gaps = each - base
-            limit = f" ± {mean_limit(gaps, TO_EACH_SIDE):.4f}" if len(gaps) > 1 else ""
-            line += f"   {gaps.mean():>+10.4f}{limit}"
+    alike = f" {'same arm':>9}" if copies else ""
+    print(f"{'policy':<{width}} {'plays':>12} {'regret':>14} {'per play':>10}{alike}   {more}")
+    for i, (name, made, regret, per_play, gap, limit) in enumerate(_rows(together)):
+        line = f"{name:<{width}} {made:>12} {regret:>14.2f} {per_play:>10.4f}"
+        if copies:
+            line += f" {_percent(_share(copies[name])):>9}"
+        if i:
+            line += f"   {gap:>+10.4f}" + (f" ± {limit:.4f}" if len(first) > 1 else "")
         print(line)
     looked_up = [f"{c.label} {c.settings['v']:.4g} ({c.v})" for c in told if c.settings and c.v]
     if looked_up:
         print(f"v, the bound on the moment: {', '.join(looked_up)}")
+    if copies:
+        shown = SHOWN_IN_WORDS[copies[first[0].policy][0].shown]
+        print(f"same arm: the share of rounds in which a copy that is shown {shown} chooses it too")
     if len(first) == 1:
         print("one seed says little: --seeds 10 gives means and an interval for each difference")

@@ -13,8 +13,9 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..checks import one_of
 from ..pipeline.tables import write_if_new
@@ -103,13 +104,13 @@ sec6-moments | Section 6 | noise.Additive.moment_about
   test_noise.py::test_section_6_has_the_moments_of_its_noises
 sec6-outperform-t | Section 6 | instances.section6
   With Student's t noise the two algorithms outperform the rest
-  replication/test_claims.py::test_an_order_needs_one_horizon_and_learning_at_that_same_horizon
+  replication/test_claims.py::test_an_order_is_merit_where_at_one_horizon_choices_depend_on_payoffs_and_pay
 sec6-outperform-pareto | Section 6 | instances.section6
   With Pareto noise the two algorithms outperform the rest
-  replication/test_claims.py::test_an_order_needs_one_horizon_and_learning_at_that_same_horizon
+  replication/test_claims.py::test_an_order_is_merit_where_at_one_horizon_choices_depend_on_payoffs_and_pay
 sec6-supbmm-smallest | Section 6 | paper.SupBMM
   SupBMM has the smallest regret
-  replication/test_claims.py::test_an_order_needs_one_horizon_and_learning_at_that_same_horizon
+  replication/test_claims.py::test_an_order_is_merit_where_at_one_horizon_choices_depend_on_payoffs_and_pay
 abstract-matching | Abstract | theory.theorem3
   For ε = 1 the upper bounds, if they hold, match the lower one, Theorem 3 as repaired and for
   T ≥ max{2d, 0.38²(d−1)²/K}, in d and T up to powers of logarithms
@@ -152,8 +153,8 @@ class Claim:
 
     def _repr_markdown_(self) -> str:
         """The entry as a chapter shows it."""
-        said = superscripts(self.statement)
-        return f"**Verdict · {self.where}.** {said}: **{self.verdict}** ({self.rests_on})."
+        where, said, rests_on = map(shown, (self.where, self.statement, self.rests_on))
+        return f"**Verdict · {where}.** {said}: **{self.verdict}** ({rests_on})."
 
     @property
     def rests_on(self) -> str:
@@ -229,27 +230,43 @@ def means_are_zero(means: list[tuple[float, float]], contrast: tuple[float, floa
     return HOLDS if all(abs(mean) <= limit for mean, limit in means) else NOT_REPRODUCED
 
 
-def outperforms(
-    horizons: Sequence[tuple[Sequence[tuple[float, float]], Sequence[tuple[float, float]]]],
-) -> str:
+SAME_ARM = 0.95
+"""A policy's choices depend on payoffs if a copy of it that is shown payoffs of 0, on the same
+contexts, chooses the same arm in significantly less than this share of the rounds. (A policy that
+ignores payoffs does so in all of them, greedy ridge regression in one round of K.)"""
+
+
+class Tried(NamedTuple):
+    """An order at one horizon; every number is a mean and how far it may be off."""
+
+    order: Sequence[tuple[float, float]]  # differences that must be below 0 for it to be as said
+    gains: Sequence[tuple[float, float]]  # the favoured policies' cost minus that of uniform play
+    same: Sequence[tuple[float, float]]  # their shares of rounds with the same arm, shown zeros
+
+    @property
+    def depends(self) -> str:
+        """Whether the choices of all the favoured policies depend on payoffs."""
+        return surely([(share - SAME_ARM, off) for share, off in self.same])
+
+
+def outperforms(horizons: Sequence[Tried]) -> str:
     """That some policies cost less than others, at a horizon that the paper does not print.
 
-    For each horizon that is tried: differences that must be below 0 for the order to be as said,
-    and those of the favoured policies from uniform play, each a mean and how far it may be off. At
-    a horizon the order is seen if every difference is surely below 0, and refuted if one is surely
-    above. One horizon where it is seen will do. It holds if at such a horizon all the favoured
-    policies also cost surely less than uniform play; if at none, the order is there but learning is
-    not its reason. If it is seen nowhere it is not reproduced, or cannot be settled unless it is
+    At a horizon the order is seen if every difference is surely below 0, and refuted if one is
+    surely above. One horizon where it is seen will do. It holds, as the merit of the favoured
+    policies, if at such a horizon the choices of all of them depend on payoffs (SAME_ARM) and all
+    of them cost surely less than uniform play; if at none, the order is there but learning is not
+    its reason. If it is seen nowhere it is not reproduced, or cannot be settled unless it is
     refuted at every horizon.
     """
-    if not horizons or not all(order and gains for order, gains in horizons):
-        raise ValueError("horizons must hold at least one, each with differences and gains")
-    seen = [gains for order, gains in horizons if surely(order) == YES]
-    if any(surely(gains) == YES for gains in seen):
+    if not horizons or not all(all(one) for one in horizons):
+        raise ValueError("horizons must hold at least one, each with differences, gains and shares")
+    seen = [one for one in horizons if surely(one.order) == YES]
+    if any(surely(one.gains) == YES and one.depends == YES for one in seen):
         return HOLDS
     if seen:
         return OTHER_MECHANISM
-    refuted = all(surely(order) == NO for order, _ in horizons)
+    refuted = all(surely(one.order) == NO for one in horizons)
     return NOT_REPRODUCED if refuted else OPEN
 
 
@@ -286,6 +303,13 @@ def settle(
     claim = Claim(id, where, statement, notebook, f"tests/{test}", evidence, support, verdict)
     record(claim, Path(out) / "data")
     return claim
+
+
+def shown(text: str) -> str:
+    """An entry's words in Markdown: what looks like HTML is escaped, powers and indices are set."""
+    parts = text.split("`")
+    parts[::2] = [escape(part, quote=False) for part in parts[::2]]
+    return superscripts("`".join(parts))
 
 
 def superscripts(text: str) -> str:

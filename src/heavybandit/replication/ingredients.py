@@ -6,6 +6,7 @@ from functools import partial
 
 from ..pipeline.recipes import CONTROLS, Recipe, recipe
 from ..pipeline.spec import Experiment
+from .showing import power
 
 four_seeds = partial(Experiment, seeds=4, checkpoints=20)
 """Long runs, few of them."""
@@ -30,6 +31,28 @@ def small_world(law: Recipe = LITTLE_T, dim: int = 2) -> Recipe:
     Contexts of random direction, so that uniform play costs about 0.7 a play in two dimensions.
     """
     return recipe("symmetric", noise=law, n_arms=4, dim=dim)
+
+
+def learning(
+    theorem: int, policy: str, longest: int, for_half: str, *halves: Recipe
+) -> tuple[Experiment, ...]:
+    """Theorem 1 or 2 where its policy learns: as T grows, the same for ε = ½, and as d grows.
+
+    for_half   what is run for ε = ½, in words
+    halves     and the policies that run there
+    """
+    exact, name = recipe(policy, v="exact"), f"theorem{theorem}"
+    horizons = tuple(10**k for k in range(4, longest + 1))
+    learns = f"with the printed constants where it learns, to {power(horizons[-1])} plays"
+    wholly = f"Theorem {theorem}: {policy} {learns}"
+    half = f"Theorem {theorem} without a variance, ε = ½, {for_half}"
+    rare, dims = small_world(LITTLE_PARETO), tuple(small_world(dim=d) for d in (2, 4, 8, 16))
+    by_dim = f"Theorem {theorem}: {policy}'s regret as the dimension grows"
+    return (
+        four_seeds(name, wholly, (small_world(),), (exact,), horizons),
+        four_seeds(f"{name}_half", half, (rare,), halves, horizons),
+        four_seeds(f"{name}_dims", by_dim, dims, (exact,), horizons[-2:-1]),
+    )
 
 
 def audit_of(name: str, policy: Recipe, horizon: int, seeds: int, *worlds: Recipe) -> Experiment:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from ..pipeline import tables
 from ..pipeline.spec import by_name
 from ..policy import Floats
+from . import plotting
 from .coverage import BINS, BY_ARM, COUNTED, Case, CoverageSpec
 from .regrets import Ints
 from .statistics import limits
@@ -158,9 +159,8 @@ def cases(name: str, folder: str | Path) -> list[Covered]:
     """The cases of a coverage experiment in `data/`, in order."""
     table, bins = tables.read(name, folder), tables.read_curves(name, folder)
     together: dict[Case, list[int]] = {}
-    for i, spec in enumerate(by_name(name).runs()):
-        if isinstance(spec, CoverageSpec):
-            together.setdefault(spec.case, []).append(i)
+    for i, spec in enumerate(cast(list[CoverageSpec], by_name(name).runs())):
+        together.setdefault(spec.case, []).append(i)
     return [
         _covered(case, table.iloc[same], bins[bins["run"].isin(same)])
         for case, same in together.items()
@@ -195,18 +195,12 @@ def _covered(case: Case, rows: DataFrame, bins: DataFrame) -> Covered:
 
 def by_history(cases: Sequence[Covered]) -> dict[str, list[Covered]]:
     """The cases of each history, in order."""
-    found: dict[str, list[Covered]] = {}
-    for case in cases:
-        found.setdefault(case.design, []).append(case)
-    return found
+    return {one: [c for c in cases if c.design == one] for one in [c.design for c in cases]}
 
 
 def by_noise(cases: Sequence[Covered]) -> dict[str, list[Covered]]:
     """The cases of each noise, in order."""
-    found: dict[str, list[Covered]] = {}
-    for case in cases:
-        found.setdefault(case.noise, []).append(case)
-    return found
+    return {one: [c for c in cases if c.noise == one] for one in [c.noise for c in cases]}
 
 
 def middle(case: Covered, kind: str = "largest") -> float:
@@ -219,23 +213,14 @@ def draw_by_noise(
     panels: Mapping[str, Sequence[float]], cases: Sequence[Covered], title: str, **axis: Any
 ) -> Figure:
     """One row per noise and one marker per history; one panel per value, named under its axis."""
-    from . import plotting
-
     noises, histories = list(by_noise(cases)), list(by_history(cases))
     figure, axes = plotting.panels(len(panels), size=(7.8, 4.4), sharey=True)
-    for one, (label, values) in zip(np.atleast_1d(axes), panels.items(), strict=True):
-        found = {(c.design, c.noise): x for c, x in zip(cases, values, strict=True)}
+    for k, (one, label) in enumerate(zip(np.atleast_1d(axes), panels, strict=True)):
+        found = {(c.design, c.noise): x for c, x in zip(cases, panels[label], strict=True)}
         for i, history in enumerate(histories):
             column = [found.get((history, noise), np.nan) for noise in noises]
-            name = history if one is np.atleast_1d(axes)[0] else None
-            plotting.rows(
-                one,
-                noises,
-                column,
-                which=i,
-                label=name,
-                lower=0.16 * (i - (len(histories) - 1) / 2),
-            )
+            name, below = None if k else history, 0.16 * (i - (len(histories) - 1) / 2)
+            plotting.rows(one, noises, column, which=i, label=name, lower=below)
         one.set(xlabel=label, **axis)
     figure.suptitle(title)
     columns = 4 if len(histories) < 5 else 3
@@ -245,15 +230,12 @@ def draw_by_noise(
 
 def draw_slack(cases: Sequence[Covered], title: str) -> Figure:
     """For each history: the largest |error|/c, median to maximum, beside the half-width over c."""
-    from . import plotting
-
     figure, axes = plotting.panels(2, down=2, size=(7.8, 6.0), sharex=True, sharey=True)
     for one, (history, same) in zip(axes, by_history(cases).items(), strict=True):
         noises = [case.noise for case in same]
         spans = [(middle(case), case.largest("largest")) for case in same]
-        first = one is axes[0]
         words = ("largest |error|/c: median to maximum", "α + 1: half-width/c")
-        said = words if first else (None, None)
+        said = words if one is axes[0] else (None, None)
         plotting.rows(one, noises, [m for m, _ in spans], spans=spans, label=said[0])
         plotting.rows(one, noises, [case.alpha + 1 for case in same], which=1, label=said[1])
         one.set(xscale="log")
@@ -267,8 +249,6 @@ def draw_slack(cases: Sequence[Covered], title: str) -> Figure:
 
 def draw_lemma_1(curves: Mapping[str, tuple[Floats, Floats]]) -> Figure:
     """The share of Lemma 1's bound that each noise uses against s, named where its line ends."""
-    from . import plotting
-
     figure, axes = plotting.panels(size=(7.8, 4.2))
     s = np.geomspace(1e-4, 0.4, 50)
     axes.plot(s, 1 / (2 + s), color="#000000")
@@ -289,8 +269,6 @@ def draw_lemma_1(curves: Mapping[str, tuple[Floats, Floats]]) -> Figure:
 
 def draw_plays(bad: float, allowed: float, printed: int, arms: int) -> Figure:
     """Three bounds on the chance of a miss against the plays per round, and what is allowed."""
-    from . import plotting
-
     plays = np.arange(1, printed + 6, 2)
     shares = {
         "¼ bad\n(Lemma 2)": (0.25, (121, 2e-10)),
@@ -315,8 +293,6 @@ def draw_plays(bad: float, allowed: float, printed: int, arms: int) -> Figure:
 
 def draw_ridge(cases: Sequence[Covered], scaled: Sequence[float]) -> Figure:
     """How often the largest error exceeds multiples of the half-width: BMM's, and ridge's."""
-    from . import plotting
-
     figure, axes = plotting.panels(len(cases), size=(7.8, 3.5), sharey=True)
     for one, case, half in zip(axes, cases, scaled, strict=True):
         halves = {"BMM": ("largest", case.alpha + 1), "ridge, scaled": ("ridge", half)}
@@ -355,7 +331,7 @@ def ridge_too_often(cases: Sequence[Covered]) -> list[dict[str, Any]]:
     for kind, words in list(RIDGE.items())[1:]:
         over = [case for case in cases if limits(*case.trials(kind))[0] > case.allowed]
         found = [case.counts[kind] for case in over]
-        several = {"with several misses": sum(count > 1 for count in found)}
-        most = {"most misses in a case": max(found)}
-        rows.append({"interval": words, "cases": len(over)} | several | most)
+        row = {"interval": words, "cases": len(over)}
+        row |= {"with several misses": sum(count > 1 for count in found)}
+        rows.append(row | {"most misses in a case": max(found)})
     return rows

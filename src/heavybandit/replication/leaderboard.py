@@ -1,443 +1,317 @@
-"""Notebook 09, beyond the paper: the leaderboard, its experiments and its tables.
+"""Notebook 09, beyond the paper: the benchmark's experiments, and what is read from them.
 
-- Everyone is tuned first, on seeds that only serve calibration, in nine worlds: three instances,
-  each with Student's t noise, a skewed noise with a large variance, and a noise without a variance.
-- A cost is a share of uniform play's in the same world. The values of a policy's grid that cost
-  least, in the geometric mean over the nine worlds, are taken for all of them.
-- The board is then played on other seeds, and in a tenth world that tuning has not seen: Theorem
-  3's instance, where rare large payoffs are the message.
-- Later algorithms stand beside the regression that they become if nothing is ever clipped, with the
-  same regularisation, weights and width.
-- Differences are paired over seeds, with limits at `statistics.CONFIDENCE` to each side.
+`protocol` says what is run. Here are the entries, the choices that tuning came to (a test holds
+them to the data), costs with their limits, and the tables and figures of the chapter.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..pipeline import tables
 from ..pipeline.recipes import Recipe, recipe
-from ..pipeline.spec import Experiment
-from ..pipeline.tables import csv_text, write_if_new
 from ..policy import Floats
-from . import plotting, regrets
-from .ingredients import totals
-from .regrets import by_world
-from .showing import fixed, power
+from .protocol import (
+    BOARD_SEEDS,
+    BOXES,
+    FIRST,
+    FIRST_BOARD_SEED,
+    FIRST_TUNING_SEED,
+    HELD_OUT,
+    KNOBS,
+    THEN,
+    TRAINING,
+    TUNING_SEEDS,
+    Judged,
+    Shown,
+    Trials,
+    first_step,
+    moves,
+    next_step,
+)
 from .statistics import mean_limit
-from .what_is_left_open import BASELINE_NAMES, HALF, SCALES, SKEWED, UNBOUNDED, informed, worlds
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from pandas import DataFrame
+    pass
 
-# Every knob of every policy: its name, and the values tried.
-# At the smallest widths a policy is as good as greedy.
-GRIDS: dict[str, dict[str, tuple[float, ...]]] = {
-    **{name: {"width_scale": SCALES} for name in ("SupBMM", "SupBTC", *BASELINE_NAMES)},
-    **{name: {"width_scale": SCALES} for name in ("FlatBMM", "FlatBTC", "LinUCB")},
-    "GreedyRidge": {"ridge": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)},
-    "HeavyOFUL": {"width_scale": (1e-2, 1e-3, 1e-4, 1e-5), "clip_scale": (1.0, 0.1, 0.03, 0.01)},
-    "HvtUCB": {"width_scale": (1e-4, 1e-5, 1e-6, 1e-7), "clip_scale": (1.0, 0.1, 0.03, 0.01)},
-    "ClippedUCB": {
-        "width": (0.01, 0.1),
-        "clip": (0.5, 1.0, 2.0),
-        "growth": (0.0, 0.25),
-        "ridge": (1.0, 10.0),
-    },
+CHOSEN: dict[str, tuple[int, ...]] = {
+    "SupBMM": (19, 32, 60),
+    "SupBTC": (11, 33, 51),
+    "MoM": (12, 12, 59),
+    "MENU": (28, 28, 28),
+    "LinUCB": (6, 43, 43),
+    "CRT": (6, 38, 56),
+    "TOFU": (6, 43, 43),
+    "HeavyOFUL": (21, 32, 48),
+    "HvtUCB": (30, 46, 59),
+    "ClippedUCB": (26, 41, 49),
+    "GreedyRidge": (6, 43, 43),
 }
-LATER = ("HeavyOFUL", "HvtUCB", "ClippedUCB")
-
-TUNED: dict[str, dict[str, float]] = {
-    **{name: {"width_scale": 0.01} for name in ("SupBMM", "SupBTC")},
-    **{name: {"width_scale": 0.001} for name in (*BASELINE_NAMES, "FlatBMM", "FlatBTC")},
-    "LinUCB": {"width_scale": 0.01},
-    "GreedyRidge": {"ridge": 100.0},
-    "HeavyOFUL": {"width_scale": 1e-5, "clip_scale": 0.01},
-    "HvtUCB": {"width_scale": 1e-7, "clip_scale": 0.01},
-    "ClippedUCB": {"width": 0.1, "clip": 1.0, "growth": 0.0, "ridge": 10.0},
-}
-"""The values of least cost in the tuning experiments; a test holds them to those tables."""
+"""By policy, which of its configurations scored lowest after each step of the tuning."""
 
 
-@dataclass(frozen=True)
-class Law:
-    """A kind of noise, and what policies are told about it."""
-
-    name: str  # what experiments are called by
-    words: str  # what tables and figures call it
-    noise: Recipe | str
-    v: str  # "printed" or "exact"
-    eps: float
+def configurations(policy: str, steps: int = 1 + len(BOXES)) -> list[dict[str, float]]:
+    """What is tried of a policy in so many steps, in order."""
+    found = first_step(policy, KNOBS[policy])
+    for best, decades in zip(CHOSEN.get(policy, ())[: steps - 1], BOXES, strict=False):
+        found += next_step(found[best], decades)
+    return found
 
 
-LAWS = (
-    Law("t", "Student's t", "student-t", "printed", 1.0),
-    Law("skewed", "skewed", SKEWED, "exact", 1.0),
-    Law("half", "no variance", HALF, "exact", 0.5),
-)
-RARE = Law("rare", "rare and large", "two points", "exact", 1.0)
-RARE_WORLD = recipe("lower_bound", dim=5, n_arms=4, eps=1.0, gamma_from="stage")
+def tuned(policy: str) -> dict[str, float]:
+    """The configuration that tuning chose."""
+    return configurations(policy)[CHOSEN[policy][-1]]
 
 
-def world_recipes(law: Law) -> tuple[Recipe, ...]:
-    """The instances with this noise; rare payoffs have an instance of their own."""
-    return (RARE_WORLD,) if law is RARE else worlds(law.noise)
+UNIFORM = recipe("Uniform")
 
 
-def grid(name: str) -> list[dict[str, float]]:
-    """All values of a policy's knobs that are tried, in order."""
-    knobs = GRIDS[name]
-    return [dict(zip(knobs, values, strict=True)) for values in itertools.product(*knobs.values())]
+def _step(step: int) -> tuple[Recipe, ...]:
+    """The entries of a step of the tuning; uniform play is the first of all."""
+    begin = FIRST + (step - 2) * THEN if step > 1 else 0
+    tried = (recipe(p, **one) for p in KNOBS for one in configurations(p, step)[begin:])
+    return (UNIFORM, *tried) if step == 1 else tuple(tried)
+
+
+def _moves() -> tuple[Recipe, ...]:
+    return tuple(recipe(p, **one) for p in KNOBS for one in moves(tuned(p)))
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Someone on the board: a policy, by whose constants, and whether it may clip."""
+    """Someone on the board."""
 
     name: str
-    reading: str  # "theory", "circulated", "tuned" or "–"
-    clips: bool = True  # False for the regression beside a later algorithm
+    group: str  # one of GROUPS
+    policy: Recipe | None = None  # if it is not the policy of that name as tuned
 
     @property
     def label(self) -> str:
-        """What tables and figures call it."""
-        return self.name if self.clips else f"{self.name}, never clips"
+        """Its name among all: of the policies that appear more than once, with their constants."""
+        return self.name if self.name == "Uniform" else f"{self.name}, {self.group}"
 
-    def recipe(self, law: Law) -> Recipe:
-        """The policy as it plays with this noise."""
-        given: dict[str, object] = {} if self.clips else {"clips": False}
-        if self.reading == "circulated":
-            given["constants"] = "circulated"
-        return informed(recipe(self.name), law.v, law.eps, **given, **knobs(self))
+    @property
+    def recipe(self) -> Recipe:
+        """The policy without what a cell tells it."""
+        return self.policy or recipe(self.name, **tuned(self.name))
 
 
-def knobs(entry: Entry) -> dict[str, float]:
-    """The values that it was tuned to."""
-    return TUNED[entry.name] if entry.reading == "tuned" else {}
-
-
-UNIFORM = Entry("Uniform", "–")
-PLAIN = Entry("GreedyRidge", "–")  # ridge regression with weight 1, untuned
-BOARD = (
-    *(Entry(name, "tuned") for name in GRIDS),
-    *(Entry(name, "tuned", clips=False) for name in LATER),
-    PLAIN,
-    UNIFORM,
+GROUPS = {
+    "tuned": f"tuned constants, {FIRST + len(BOXES) * THEN} configurations each",
+    "defaults": "no tuning at all",
+    "published": "published constants",
+    "counter": "a referee's counter-examples to the former board",
+}
+UNTUNED = (
+    Entry("ClippedUCB", "defaults", recipe("ClippedUCB")),
+    Entry("GreedyRidge", "defaults", recipe("GreedyRidge")),
+    Entry("Uniform", "defaults", UNIFORM),
+    *(
+        Entry(name, "published", recipe(name))
+        for name in ("SupBMM", "SupBTC", "MoM", "CRT", "MENU", "TOFU", "LinUCB")
+    ),
+    *(Entry(name, "published", recipe(name)) for name in ("HeavyOFUL", "HvtUCB")),
+    Entry("HeavyOFUL, public code", "published", recipe("HeavyOFUL", constants="circulated")),
+    Entry("GreedyRidge, ridge 1,000", "counter", recipe("GreedyRidge", ridge=1000.0)),
+    Entry("CRT, without width", "counter", recipe("CRT", width_scale=1e-9, ridge=300.0)),
+    Entry("SupBMM, level scaled", "counter", recipe("SupBMM", width_scale=0.01, level_scale=0.01)),
 )
-"""Who plays for the leaderboard."""
-
-AS_PUBLISHED = (
-    *(Entry(name, "theory") for name in GRIDS if name not in ("FlatBMM", "FlatBTC", *UNBOUNDED)),
-    *(Entry(name, "theory", clips=False) for name in LATER[:2]),
-    *(Entry(n, "circulated") for n in ("FlatBMM", "FlatBTC", *BASELINE_NAMES, "HeavyOFUL")),
-    Entry("HeavyOFUL", "circulated", clips=False),
-    UNIFORM,
-)
-"""The constants of theory and of public code."""
+BOARD = (*(Entry(name, "tuned") for name in KNOBS), *UNTUNED)
+RIDGE = Entry("GreedyRidge", "tuned")
+"""Whom everyone is compared with."""
+PLACES = {entry.name: i for i, entry in enumerate(BOARD) if entry.group != "tuned"}
+"""Where entries that are not tuned stand among all."""
 
 
-TUNING = tuple(
-    totals(
-        name=f"tuning_{law.name}",
-        what=f"the knobs of every policy, {law.words} noise, on seeds that only serve calibration",
-        worlds=world_recipes(law),
-        policies=(
-            *(informed(recipe(n), law.v, law.eps, **tried) for n in GRIDS for tried in grid(n)),
-            recipe("Uniform"),
-        ),
-        horizons=(10**4,),
-        seeds=3,
-        first_seed=800,
-    )
-    for law in LAWS
-)
+def _entries() -> tuple[Recipe, ...]:
+    return tuple(entry.recipe for entry in BOARD)
 
 
-def _boards(kind: str, what: str, entries: Iterable[Entry], seeds: int) -> tuple[Experiment, ...]:
-    """The entries in all worlds, one experiment per noise."""
-    return tuple(
-        totals(
-            name=f"{kind}_{law.name}",
-            what=f"{what}, {law.words} noise, {seeds} seeds",
-            worlds=world_recipes(law),
-            policies=tuple(entry.recipe(law) for entry in entries),
-            horizons=(10**4,),
-            seeds=seeds,
-            first_seed=500,
+_TUNING: dict[str, Any] = {"seeds": TUNING_SEEDS, "first_seed": FIRST_TUNING_SEED}
+_MOVES = 2 * sum(map(len, KNOBS.values()))
+STEPS = (
+    Trials(
+        "tuning_1",
+        f"the benchmark's tuning: {FIRST} configurations of every policy on the training cells",
+        TRAINING,
+        1 + FIRST * len(KNOBS),
+        functools.partial(_step, 1),
+        **_TUNING,
+    ),
+    *(
+        Trials(
+            f"tuning_{2 + i}",
+            f"{THEN} more around the best so far, {decades:.2g} decades to each side",
+            TRAINING,
+            THEN * len(KNOBS),
+            functools.partial(_step, 2 + i),
+            **_TUNING,
         )
-        for law in (*LAWS, RARE)
-    )
+        for i, decades in enumerate(BOXES)
+    ),
+)
+MOVES = Trials(
+    "tuning_moves",
+    "each knob of each choice a decade up and down, on the training cells",
+    TRAINING,
+    _MOVES,
+    _moves,
+    **_TUNING,
+)
+_JUDGED: dict[str, Any] = {"first_seed": FIRST_BOARD_SEED}
+JUDGED = Trials(
+    "board",
+    f"the benchmark: everyone on the held-out cells, {BOARD_SEEDS} seeds",
+    HELD_OUT,
+    len(BOARD),
+    _entries,
+    seeds=BOARD_SEEDS,
+    spec=Judged,
+    **_JUDGED,
+)
+FLAGS = Trials(
+    "board_flags",
+    "the same for at most 2,000 plays, beside runs whose payoffs are all 0",
+    HELD_OUT,
+    len(BOARD),
+    _entries,
+    seeds=1,
+    spec=Shown,
+    at_most=2_000,
+    **_JUDGED,
+)
+_DECIDED = min((len(CHOSEN.get(policy, ())) for policy in KNOBS), default=0)
+"""How many steps of the tuning have been decided; what needs more cannot be run yet."""
+EXPERIMENTS = (
+    *STEPS[: 1 + _DECIDED],
+    *((MOVES, JUDGED, FLAGS) if len(BOXES) < _DECIDED else ()),
+)
 
 
-BOARDS = _boards("board", "the leaderboard: tuned policies and controls", BOARD, seeds=30)
-PUBLISHED = _boards("published", "constants of theory and of public code", AS_PUBLISHED, seeds=10)
-EXPERIMENTS = (*TUNING, *BOARDS, *PUBLISHED)
-
-PLACES = {"section6": "aligned", "lower_bound": "Theorem 3's"}
-"""What tables call an instance, if not by its name."""
-
-
-def tuning_costs(folder: str | Path) -> dict[str, Floats]:
-    """By policy, for each value of its grid: the geometric mean over the worlds of its cost."""
-    logs: dict[str, list[Floats]] = {name: [] for name in GRIDS}
-    for experiment in TUNING:
-        for here in by_world(regrets.runs(experiment.name, folder)).values():
-            shares = iter(np.log([100 * one.per_play / here[-1].per_play for one in here[:-1]]))
-            for name in GRIDS:
-                logs[name].append(np.array([next(shares) for _ in grid(name)]))
-    return {name: np.exp(np.mean(tried, axis=0)) for name, tried in logs.items()}
+def regrets(plan: Trials, folder: str | Path) -> Floats:
+    """Regret per play made, by cell, seed and entry."""
+    table = tables.read(plan.name, folder)
+    shape = len(plan.cells), plan.seeds, plan.count
+    per_play = table["regret"].to_numpy(np.float64) / table["plays"].to_numpy(np.float64)
+    return np.asarray(per_play.reshape(shape))
 
 
-def tuned_values(folder: str | Path) -> dict[str, dict[str, float]]:
-    """Of the values tried in the tuning experiments those that cost least, by policy.
+def scores(folder: str | Path, steps: int) -> dict[str, Floats]:
+    """Of each policy's configurations, in order: the mean cost over the training cells, in percent.
 
-    In the geometric mean no world counts for more because it is hard; of equal ones the first of
-    the grid.
+    A cost is regret per play over uniform play's mean in that cell.
     """
-    return {n: grid(n)[int(np.argmin(costs))] for n, costs in tuning_costs(folder).items()}
+    found = [regrets(plan, folder) for plan in STEPS[:steps]]
+    uniform = found[0][:, :, 0].mean(axis=1)
+    each = [costs.mean(axis=1) / uniform[:, None] * 100 for costs in found]
+    sizes = (FIRST, *(THEN for _ in BOXES))
+    parts: dict[str, list[Floats]] = {policy: [] for policy in KNOBS}
+    for step, (costs, size) in enumerate(zip(each, sizes, strict=False)):
+        for i, policy in enumerate(KNOBS):
+            begin = (step == 0) + i * size
+            parts[policy].append(costs[:, begin : begin + size].mean(axis=0))
+    return {policy: np.concatenate(tried) for policy, tried in parts.items()}
+
+
+def best(folder: str | Path, steps: int) -> dict[str, int]:
+    """The configuration of lowest score after so many steps; of equal ones the first."""
+    return {policy: int(np.argmin(tried)) for policy, tried in scores(folder, steps).items()}
 
 
 @dataclass(frozen=True)
 class Standings:
-    """One of the board's worlds: everyone's cost a seed, in percent of uniform play's mean."""
+    """The board: costs in percent of uniform play's mean in the same cell."""
 
-    instance: str
-    law: Law
-    costs: dict[Entry, Floats]  # (seeds,) each
-    clipped: dict[Entry, float]  # the share of rounds whose residual was clipped, in percent
+    entries: tuple[Entry, ...]
+    costs: Floats  # (cells, seeds, entries)
 
-    def cost(self, entry: Entry) -> float:
-        """The mean over seeds."""
-        return float(self.costs[entry].mean())
+    def __getitem__(self, entry: Entry) -> Floats:
+        """(cells, seeds) costs of an entry."""
+        return np.asarray(self.costs[:, :, self.entries.index(entry)])
 
-    def gap(self, one: Entry, other: Entry) -> tuple[float, float]:
-        """How much more one costs than the other: the mean, and how far it may be off."""
-        difference = self.costs[one] - self.costs[other]
-        return float(difference.mean()), mean_limit(difference)
+    def group(self, name: str) -> list[Entry]:
+        """The entries of a group, by mean cost."""
+        return sorted((entry for entry in self.entries if entry.group == name), key=self.mean)
 
-    def rank(self, entry: Entry) -> tuple[int, int, int]:
-        """The place by mean cost, and the first and the last that it may be.
+    def mean(self, entry: Entry) -> float:
+        """The mean over cells and seeds."""
+        return float(self[entry].mean())
 
-        From one more than the number of those surely below it to the number of those not surely
-        above it.
+    def gap(self, one: Entry, other: Entry, comparisons: int) -> tuple[float, float]:
+        """How much more one costs than the other, averaged over cells, paired over seeds.
+
+        With how far that may be off if so many comparisons are to hold together.
         """
-        others = [other for other in self.costs if other != entry]
-        gaps = [self.gap(entry, other) for other in others]
-        place = 1 + sum(mean > 0 for mean, _ in gaps)
-        best = 1 + sum(mean - off > 0 for mean, off in gaps)
-        worst = 1 + sum(mean + off > 0 for mean, off in gaps)
-        return place, best, worst
+        differences = (self[one] - self[other]).mean(axis=0)
+        return float(differences.mean()), mean_limit(differences, simultaneous(comparisons))
+
+    def over_ridge(self, entry: Entry) -> tuple[float, float]:
+        """The gap to tuned ridge regression; limits hold for everyone's together."""
+        if entry == RIDGE:
+            return 0.0, 0.0
+        return self.gap(entry, RIDGE, len(self.entries) - 1)
+
+    def cell_gap(
+        self, cell: int, one: Entry, other: Entry, comparisons: int
+    ) -> tuple[float, float]:
+        """The same in one cell."""
+        differences = self[one][cell] - self[other][cell]
+        return float(differences.mean()), mean_limit(differences, simultaneous(comparisons))
 
 
-def standings(kind: str, folder: str | Path) -> list[Standings]:
-    """The worlds of the "board" or of what is "published", in order."""
-    entries = BOARD if kind == "board" else AS_PUBLISHED
-    found = []
-    for law in (*LAWS, RARE):
-        for name, here in by_world(regrets.runs(f"{kind}_{law.name}", folder)).items():
-            by_entry = dict(zip(entries, here, strict=True))
-            scale = by_entry[UNIFORM].per_play / 100
-            costs = {e: one.regrets / one.plays / scale for e, one in by_entry.items()}
-            clipped = {
-                e: 100 * float(one.truncated.mean()) / one.plays
-                for e, one in by_entry.items()
-                if e.name in LATER
-            }
-            found.append(Standings(PLACES.get(name, name), law, costs, clipped))
-    return found
+def simultaneous(comparisons: int) -> float:
+    """The confidence to each side of one of several limits that hold together at 95 %."""
+    return 1 - 0.05 / (2 * comparisons)
 
 
-def overall(found: list[Standings], one: Entry, other: Entry) -> tuple[float, float]:
-    """The gap averaged over worlds, seed by seed: the mean, and how far it may be off."""
-    gaps = np.mean([world.costs[one] - world.costs[other] for world in found], axis=0)
-    return float(gaps.mean()), mean_limit(gaps)
+def standings(folder: str | Path) -> Standings:
+    """The board as it came out."""
+    found = regrets(JUDGED, folder)
+    uniform = found[:, :, PLACES["Uniform"]].mean(axis=1)
+    return Standings(BOARD, 100 * found / uniform[:, None, None])
 
 
-def order(found: list[Standings]) -> list[Entry]:
-    """Everyone, by mean cost over all worlds."""
-    return sorted(found[0].costs, key=lambda entry: float(np.mean([w.cost(entry) for w in found])))
+def with_others(costs: Floats, entry: dict[str, Any], folder: str | Path) -> Standings:
+    """The recorded entries, and one of the reader's with its defaults and as it was tuned."""
+    groups = ("defaults", "tuned")[: costs.shape[2]]
+    own = tuple(Entry(f"{entry['policy']} (own)", group) for group in groups)
+    recorded = standings(folder)
+    together = np.concatenate([recorded.costs, costs], axis=2)
+    return Standings((*recorded.entries, *own), together)
 
 
-def control(entry: Entry) -> Entry:
-    """Whom it is compared with: itself without clipping, if it is a later one, else plain ridge."""
-    if entry.name in LATER and entry.clips:
-        return Entry(entry.name, entry.reading, clips=False)
-    return PLAIN
-
-
-COLUMNS = (
-    *("instance", "noise", "policy", "reading", "knobs", "cost", "over_ridge", "over_ridge_off"),
-    *("over_control", "over_control_off", "rank", "first", "last", "clipped"),
-)
-
-
-def write_table(found: list[Standings], folder: str | Path) -> Path:
-    """Write everyone's standing in every world as leaderboard.csv; returns its path."""
-    rows = [
-        [
-            world.instance,
-            world.law.words,
-            entry.label,
-            entry.reading,
-            " ".join(f"{k}={v:g}" for k, v in knobs(entry).items()),
-            f"{world.cost(entry):.4f}",
-            *(f"{x:.4f}" for x in world.gap(entry, PLAIN)),
-            *(f"{x:.4f}" for x in world.gap(entry, control(entry))),
-            *world.rank(entry),
-            f"{world.clipped[entry]:.3f}" if entry in world.clipped else "",
-        ]
-        for world in found
-        for entry in order([world])
-    ]
-    return write_if_new(Path(folder) / "leaderboard.csv", csv_text(COLUMNS, rows))
-
-
-# What notebook 09 shows of it.
-
-GROUPS: dict[str, tuple[Entry, ...]] = {
-    "later; two to four settings tuned": tuple(Entry(name, "tuned") for name in LATER),
-    "the same, without clipping": tuple(Entry(name, "tuned", clips=False) for name in LATER),
-    "one setting tuned": tuple(Entry(name, "tuned") for name in GRIDS if name not in LATER),
-    "nothing tuned": (PLAIN, UNIFORM),
-}
-"""Who had how many settings tuned; within a group no order is meant."""
-
-
-def title(entry: Entry) -> str:
-    """What a row of the board is called; the two ridge regressions differ in their weight."""
-    if entry.name != "GreedyRidge":
-        return entry.label
-    return f"{entry.name}, ridge {knobs(entry).get('ridge', 1.0):g}"
-
-
-def ranges(found: list[Standings], names: dict[str, Entry]) -> DataFrame:
-    """Costs as a table, one row per entry: of each instance the smallest and largest of its noises.
-
-    names   what each row is called
-    """
-    import pandas as pd
-
-    instances = list(dict.fromkeys(world.instance for world in found))
-    cells = {
-        name: [
-            _range([w.cost(entry) for w in found if w.instance == instance])
-            for instance in instances
-        ]
-        for name, entry in names.items()
-    }
-    return pd.DataFrame.from_dict(cells, orient="index", columns=instances)
-
-
-def _range(costs: list[float]) -> str:
-    ends = f"{min(costs):.1f}", f"{max(costs):.1f}"
-    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
-
-
-def tuned_rows() -> list[dict[str, object]]:
-    """For each policy how many settings were tried, what was chosen, and what lies at an edge."""
-    rows: list[dict[str, object]] = []
-    for name, values in TUNED.items():
-        edges = [k for k, x in values.items() if x in (min(GRIDS[name][k]), max(GRIDS[name][k]))]
-        chosen = ", ".join(
-            f"{k} = {power(x) if 0 < x < 1e-3 else f'{x:g}'}" for k, x in values.items()
-        )
-        count = len(grid(name))
-        rows.append(
-            {
-                "policy": name,
-                "combinations tried": count,
-                "chosen": chosen,
-                "at the edge of its grid": ", ".join(edges) or "none",
-            }
-        )
-    return rows
-
-
-def clipping_rows(found: list[Standings]) -> list[dict[str, str]]:
-    """By world: what clipping changes for each later algorithm, and how often it clips."""
+def lines(found: Standings) -> list[tuple[str, float, float, float]]:
+    """By group: who, the mean cost, the gap to tuned ridge regression and its limit."""
     rows = []
-    for world in found:
-        row = {"world": f"{world.instance}, {world.law.words}"}
-        for name in LATER:
-            entry = Entry(name, "tuned")
-            gap, off = world.gap(entry, control(entry))
-            share = world.clipped[entry]
-            row[name] = f"{fixed(gap, 1)} ± {off:.1f} ({share:.1f} %)"
-        rows.append(row)
+    for group in GROUPS:
+        for entry in found.group(group):
+            rows.append((f"{entry.name}, {group}", found.mean(entry), *found.over_ridge(entry)))
     return rows
 
 
-def draw_costs(found: list[Standings]) -> Figure:
-    """Everyone's mean cost with its limits on a logarithmic axis, one panel per instance."""
-    instances = list(dict.fromkeys(world.instance for world in found))
-    figure, axes = plotting.panels(len(instances), size=(7.9, 7.6), sharey=True)
-    lines: list[str | Entry] = []
-    for words, group in GROUPS.items():
-        lines += [words, *group]
-    names = [title(line) if isinstance(line, Entry) else line for line in lines]
-    for one, instance in zip(axes, instances, strict=True):
-        here = [world for world in found if world.instance == instance]
-        for world in here:
-            which = (*LAWS, RARE).index(world.law)
-            costs = [world.costs[line] if isinstance(line, Entry) else _NOTHING for line in lines]
-            means = [float(values.mean()) for values in costs]
-            offs = [mean_limit(values) for values in costs]
-            spans = [(max(m - off, 0.5), m + off) for m, off in zip(means, offs, strict=True)]
-            lower = 0.24 * (which - 1) if len(here) > 1 else 0.0
-            label = world.law.words
-            plotting.rows(one, names, means, spans=spans, which=which, label=label, lower=lower)
-        one.axvline(100, color="#000000", linewidth=0.8)
-        one.set(xscale="log", xlim=(0.9, 300))
-        one.set_xticks([1, 10, 100], ["1", "10", "100"])
-        one.set_title(instance, fontsize=9)
-    for label, line in zip(axes[0].get_yticklabels(), lines, strict=True):
-        label.set(fontsize=8, fontweight="normal" if isinstance(line, Entry) else "bold")
-    drawn = {m.get_label(): m for one in axes for m in one.lines if m.get_label() in _WORDS}
-    below: dict[str, Any] = {"loc": "outside lower center", "ncols": 4, "frameon": False}
-    figure.legend(drawn.values(), drawn, fontsize=9, **below)
-    axes[0].tick_params(axis="y", length=0)
-    axes[1].set_xlabel("mean cost, % of uniform play's, logarithmic")
-    figure.suptitle(
-        "Which of these tuned policies costs least depends on the instance", fontsize=10
-    )
-    return figure
+def flags(folder: str | Path) -> tuple[Floats, Floats]:
+    """By cell and entry, in percent: payoffs clipped or dropped per play, of the board's runs; and
+    rounds in which the arm would have been the same had all payoffs been 0."""
+    table, zero = (tables.read(plan.name, folder) for plan in (JUDGED, FLAGS))
+    shape = len(HELD_OUT), BOARD_SEEDS, len(BOARD)
+    per_play = (table["truncated"] / table["plays"]).to_numpy(np.float64)
+    clipped = 100 * per_play.reshape(shape).mean(axis=1)
+    same = 100 * zero["same"].to_numpy(np.float64).reshape(len(HELD_OUT), len(BOARD))
+    return clipped, same
 
 
-_NOTHING = np.full(2, np.nan)  # a heading has no cost
-_WORDS = {law.words for law in (*LAWS, RARE)}
-
-
-def draw_clipping(found: list[Standings]) -> Figure:
-    """Cost with clipping minus cost without, by world, for each later algorithm."""
-    figure, axes = plotting.panels(size=(7.9, 5.8))
-    for which, name in enumerate(LATER):
-        entry, look = Entry(name, "tuned"), plotting.look(name)
-        gap, off = np.transpose([world.gap(entry, control(entry)) for world in found])
-        at = np.arange(len(found)) + 0.22 * (which - 1)
-        axes.hlines(at, gap - off, gap + off, color=look.colour, linewidth=2.5, alpha=0.5)
-        axes.plot(gap, at, look.marker, color=look.colour, markersize=5, label=name)
-    axes.set_yticks(range(len(found)), [f"{w.instance}, {w.law.words}" for w in found])
-    axes.axvline(0, color="#000000", linewidth=1)
-    axes.set(xlabel="cost with clipping minus cost without, points (% of uniform play's)")
-    axes.set_ylim(len(found) - 0.4, -0.6)
-    axes.legend(fontsize=9, frameon=False, loc="lower left")
-    axes.set_title("Clipping lowers the cost in nine of ten worlds", fontsize=10)
-    return figure
-
-
-def exploring(entry: Entry, folder: str | Path) -> dict[str, float]:
-    """By world of the board: in which share of its rounds, in percent, a staged policy explored."""
-    shares = {}
-    for law in LAWS:
-        for name, here in by_world(regrets.runs(f"board_{law.name}", folder)).items():
-            one = dict(zip(BOARD, here, strict=True))[entry]
-            explored = float(one.explored.sum(axis=1).mean())
-            rounds = explored + float(one.exploited.mean())
-            shares[f"{PLACES.get(name, name)}, {law.words}"] = 100 * explored / rounds
-    return shares
+def order(found: Standings, entries: Sequence[Entry]) -> list[tuple[Entry, Entry]]:
+    """All pairs of which the first costs less, by limits that hold for all pairs together."""
+    pairs = [(a, b) for i, a in enumerate(entries) for b in entries[i + 1 :]]
+    below = []
+    for a, b in pairs:
+        gap, off = found.gap(a, b, len(pairs))
+        if abs(gap) > off:
+            below.append((a, b) if gap < 0 else (b, a))
+    return below

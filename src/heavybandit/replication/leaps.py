@@ -1,29 +1,43 @@
 """Notebooks 03 to 05: the regret at horizons where the bounds say something, by leaps.
 
-The protocol, fixed before any of these runs was made:
+The protocol, fixed before any of these runs was made. Runs with other seeds had shown that the
+regret hardly depends on the seed at such gaps, that "idle" is the worst of the instances, and how
+narrow intervals must be to miss.
 
-- arms     For the noises "coin" and "pareto" K unit vectors that add up to 0: evenly spaced on a
-           circle for d = 2, ±e_1, …, ±e_d otherwise. θ* is `gap` times the last of them, so that
-           uniform play costs `gap` per play; the best arm is the last one because the first wide
-           arm is explored first. For "two-point" the arms of Theorem 3 with a single stage,
-           d = K + 1: the last pays 2·gap in the mean, the others gap, as 1/gap or 0.
-- noise    "coin" is ±1; "pareto" has a tail of exponent 2.2 in steps and variance 1. Policies are
-           given the exact moments as v, and δ = 0.01.
-- gaps     2^{−j} from ½ down to the first that is at most 1/(2√T): a minimax bound is about the
-           worst instance for each T, and the worst gap must not be at either end of its grid.
-- dims     At T = 10¹² with the noise "pareto": d = 2 to 64 with K = 2d, and d = 2 with K = 4 to 64,
-           every second gap of the grid.
-- δ        Failures (a mean outside an interval, or the best arm eliminated) are counted in 10⁴ runs
-           of each policy at δ = 0.1.
-- verdict  `claims.bound_tested`: a horizon counts as a test of the bound if uniform play would
-           violate it on the grid's largest gap.
+- instance "coin" and "pareto" have K unit vectors that add up to 0: evenly spaced on a circle for
+           d = 2, ±e_1, …, ±e_d otherwise. θ* is `gap` times the last of them, so that uniform play
+           costs `gap` per play; the best arm is the last one because the first wide arm is explored
+           first. "two-point" has the arms of Theorem 3 with a single stage, d = K + 1: the last
+           pays 2·gap in the mean, the others gap, as 1/gap or 0. "idle" is made to be bad: e_1, e_2
+           and e_3 pay −gap in the mean, and the last arm, the vector 0, pays 0. It has no width, so
+           that it is never explored, and the others survive although their gap is up to 1½ times
+           as large as elsewhere.
+- noise    ±1 for "coin" and "idle"; "pareto" has a tail of exponent 2.2 in steps and variance 1.
+           Policies are given the exact moments as v, and δ = 0.01.
+- horizons Powers of ten from 10³ on, and from 10⁸ to 10¹⁵ also those between them, √10 apart.
+- gaps     0.9·2^{−j}, in "idle" 0.675·2^{−j}, from j = 1 down to the first that is at most 4/√T.
+           Arms are dropped when their gap exceeds 2^{1−s}, in "idle" 3·2^{−s}. At such a level
+           chance would decide; at nine tenths of it an arm stays for one more stage.
+- worst    A minimax bound is about the worst instance for each T. The worst gap must not be the
+           smallest, and even the regret 2·gap·T of the smallest must be below the worst regret, so
+           that no smaller gap can be worse. From 10⁸ plays on, where slopes are fitted, it must not
+           be the largest either; at shorter horizons it may be, for arms with that gap may not be
+           dropped before the plays are over.
+- between  At 10¹² plays, gaps from 2⁶/√T to 2¹⁰/√T in steps of 2^{1/12}: by how much the worst gap
+           of all exceeds the worst of the grid.
+- dims     At T = 10¹² with "coin": d = 2 to 64 with K = 2d, and d = 2 with K = 4 to 64.
+- δ        Failures (a mean outside an interval, or the best arm eliminated) are counted with
+           "coin", gap 0.45, T = 10¹², δ = 0.1, in 10⁴ runs of each policy. As a control that they
+           would be seen, so are those of 500 runs with half-widths of ¼, 1/16, 1/64 and 1/256.
+- verdict  `claims.bound_tested`: a cell counts as a test of the bound if uniform play would violate
+           the bound on it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -37,13 +51,12 @@ from .statistics import CONFIDENCE
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
-VERSION = 1
+VERSION = 2
 """Raised whenever a leap comes out differently; stored runs name theirs."""
 
 POLICIES = ("SupBMM", "SupBTC")
-NOISES = ("coin", "pareto", "two-point")
+DIMS = {"coin": 2, "pareto": 2, "two-point": 5, "idle": 3}  # by instance; each has four arms
 DELTA = 0.01
 TAIL = 2.2  # the exponent of "pareto"
 
@@ -53,17 +66,20 @@ class Cell:
     """A policy on one instance at one horizon."""
 
     policy: str  # one of POLICIES
-    noise: str  # one of NOISES
+    instance: str  # one of DIMS
     dim: int
     n_arms: int
     horizon: int
     gap: float
     delta: float = DELTA
+    width_scale: float = 1.0
 
     def world(self) -> instances.FixedArms:
         """The instance; see the protocol."""
         K, d = self.n_arms, self.dim
-        if self.noise == "two-point":
+        if self.instance == "idle":
+            return instances.fixed_arms(np.eye(K, d), np.full(d, -self.gap), LAWS["coin"])
+        if self.instance == "two-point":
             X = np.zeros((K, K + 1))
             X[:, 0] = math.sqrt(0.5)
             X[np.arange(K), 1 + np.arange(K)] = math.sqrt(0.5)
@@ -71,18 +87,16 @@ class Cell:
             theta[[0, -1]] = math.sqrt(2) * self.gap
             return instances.fixed_arms(X, theta, noise.TwoPointPayoff(self.gap))
         X = circle(K) if d == 2 else np.vstack([np.eye(d), -np.eye(d)])
-        return instances.fixed_arms(X, self.gap * X[-1], LAWS[self.noise])
+        return instances.fixed_arms(X, self.gap * X[-1], LAWS[self.instance])
 
     def v(self, world: instances.FixedArms) -> float:
         """The exact moment that the policy is to be told, central or raw."""
         moment = getattr(world.noise, f"{getattr(paper, self.policy).moment}_moment")
         return max(moment(1.0, mean) for mean in world.means.tolist())
 
-    @property
-    def bound(self) -> float:
+    def bound(self, v: float) -> float:
         """What Theorem 1 or 2 says of it."""
         bound = theory.theorem1 if self.policy == "SupBMM" else theory.theorem2
-        v = self.v(self.world())
         return float(bound(self.horizon, self.dim, self.n_arms, v, self.delta, 1.0))
 
 
@@ -102,22 +116,21 @@ LAWS = {"coin": noise.Levels([-1.0, 1.0], [0.5, 0.5]), "pareto": _unit_pareto()}
 
 
 MEASURED = (
-    *("v", "bound", "mean", "sd", "largest", "missed", "lost", "lemma_5", "lemma_6", "most_6"),
-    *("most_3", "exploited", "deepest", "truncated"),
+    *("v", "bound", "uniform", "mean", "sd", "largest", "above", "missed", "lost"),
+    *("lemma_5", "lemma_6", "most_6", "most_3", "truncated"),
 )
 """Columns of results, over the seeds of a cell.
 
 v           the moment that the policy was told
 bound       Theorem 1's or 2's
-mean, sd    of the regret;  `largest`: the largest
+uniform     the expected regret of uniform play
+mean, sd    of the regret;  `largest`: the largest;  `above`: seeds in which it exceeds the bound
 missed      seeds in which a mean lay outside an interval;  `lost`: … the best arm was eliminated
 lemma_5     mean of what Lemma 5 allows, given the rounds n_s that each stage explored:
             r (Σ_s min(2, 2^{3−s}) n_s + 2 · rounds that exploited / √T₀)
 lemma_6     mean of what is left of the proof when Lemma 6 bounds each n_s in it:
             r (40 (1 + α) √d Σ_s √(n_s ln n_s) + 2 √T₀)
 most_6      the largest n_s over what Lemma 6 allows;  `most_3`: Σc over what Lemma 3 allows
-exploited   mean share of the rounds that exploited
-deepest     the deepest stage visited
 truncated   mean number of terms that an estimate left out
 """
 
@@ -131,8 +144,8 @@ class LeapSpec(Spec):
     seeds: int
 
     columns = (
-        *("run", "policy", "noise", "dim", "n_arms", "horizon", "gap", "delta", "seed", "seeds"),
-        *MEASURED,
+        *("run", "policy", "instance", "dim", "n_arms", "horizon", "gap", "delta", "width_scale"),
+        *("seed", "seeds", *MEASURED),
     )
 
     def as_json(self) -> dict[str, Any]:
@@ -148,7 +161,7 @@ class LeapSpec(Spec):
 
     def text(self) -> str:
         one = self.cell
-        return f"{one.policy} leaping {one.horizon:.0e} plays, {one.noise}, gap {one.gap:g}"
+        return f"{one.policy} leaping {one.horizon:.0e} plays, {one.instance}, gap {one.gap:g}"
 
     @classmethod
     def run(cls, group: Sequence[Self], report: Report | None = None) -> list[dict[str, Any]]:
@@ -162,8 +175,9 @@ class LeapSpec(Spec):
     def row(self, index: int, result: dict[str, Any]) -> list[str]:
         one = self.cell
         return [
-            *(str(index), one.policy, one.noise, str(one.dim), str(one.n_arms), str(one.horizon)),
-            *(number(one.gap), number(one.delta), str(self.seed), str(self.seeds)),
+            *(str(index), one.policy, one.instance, str(one.dim), str(one.n_arms)),
+            *(str(one.horizon), number(one.gap), number(one.delta), number(one.width_scale)),
+            *(str(self.seed), str(self.seeds)),
             *(number(result[name]) for name in MEASURED),
         ]
 
@@ -178,30 +192,30 @@ class LeapSpec(Spec):
 
 def measure(cell: Cell, seeds: Sequence[int]) -> dict[str, Any]:
     """What came of a cell's seeds, by the names in MEASURED."""
-    from ..engine.leap import leap
+    from ..engine.leap import leap_all
 
     world = cell.world()
-    shape = {"horizon": cell.horizon, "n_arms": cell.n_arms, "dim": cell.dim, "delta": cell.delta}
-    v = cell.v(world)
-    found = []
-    for seed in seeds:
-        policy = policies()[cell.policy](**shape, v=v, eps=1.0, seed=seed)
-        found.append((leap(policy, world, seed, checkpoints=1), policy))
-    regrets = np.array([run.regret for run, _ in found])
-    along = np.array([_along(cell, v, run.diagnostics, p.plays, p.rounds) for run, p in found])
+    names = ("horizon", "n_arms", "dim", "delta", "width_scale")
+    v, settings = cell.v(world), {name: getattr(cell, name) for name in names}
+    policy = policies()[cell.policy](**settings, v=v, eps=1.0)
+    found = leap_all(policy, world, seeds, checkpoints=1)
+    regrets, bound = np.array([run.regret for run in found]), cell.bound(v)
+    along = np.array(
+        [_along(cell, v, run.diagnostics, policy.plays, policy.rounds) for run in found]
+    )
     return {
         "v": v,
-        "bound": cell.bound,
+        "bound": bound,
+        "uniform": cell.horizon * float(world.means.max() - world.means.mean()),
         "mean": float(regrets.mean()),
         "sd": float(regrets.std(ddof=1)),
         "largest": float(regrets.max()),
-        "missed": sum(any(run.diagnostics["arms_missed"]) for run, _ in found),
-        "lost": sum(any(run.diagnostics["best_lost"]) for run, _ in found),
+        "above": int(np.count_nonzero(regrets > bound)),
+        "missed": sum(any(run.diagnostics["arms_missed"]) for run in found),
+        "lost": sum(any(run.diagnostics["best_lost"]) for run in found),
         **dict(zip(("lemma_5", "lemma_6"), along[:, :2].mean(axis=0).tolist(), strict=True)),
         **dict(zip(("most_6", "most_3"), along[:, 2:4].max(axis=0).tolist(), strict=True)),
-        "exploited": float(along[:, 4].mean()),
-        "deepest": int(along[:, 5].max()),
-        "truncated": float(along[:, 6].mean()),
+        "truncated": float(along[:, 4].mean()),
     }
 
 
@@ -210,7 +224,6 @@ def _along(
 ) -> tuple[float, ...]:
     """The proof's steps along one run: see `lemma_5` and what follows it in MEASURED."""
     n = np.array(seen["explored"], dtype=float)
-    exploited = float(sum(seen["exploited"]))
     stage = 1 + np.arange(len(n))
     if cell.policy == "SupBMM":
         alpha = float(theory.alpha_bmm(1.0, v, 1.0))
@@ -225,8 +238,6 @@ def _along(
         plays * float(sums + 2 * math.sqrt(rounds)),
         float(np.max(n[several] / allowed_6, initial=0.0)),
         float(np.max(np.array(seen["sum_c"])[several] / allowed_3, initial=0.0)),
-        exploited / rounds,
-        float(np.flatnonzero(seen["visited"])[-1] + 1),
         seen["truncated"] / max(1, seen["estimates"]),
     )
 
@@ -250,71 +261,100 @@ class Leaps(Plan):
                 yield [LeapSpec(cell, first, self.per_row)]
 
 
-def gaps(horizon: int) -> list[float]:
-    """The grid of the protocol."""
-    last = math.ceil(math.log2(2 * math.sqrt(horizon)))
-    return [2.0**-j for j in range(1, last + 1)]
+def gaps(instance: str, horizon: int) -> list[float]:
+    """The grid of the protocol, from the largest."""
+    most = 0.675 if instance == "idle" else 0.9
+    last = math.ceil(math.log2(most / 4 * math.sqrt(horizon)))
+    return [most * 2.0**-j for j in range(1, last + 1)]
 
 
-def _cells(policy: str, horizons: Sequence[int]) -> tuple[Cell, ...]:
-    """All noises and gaps."""
+def between(_: str, horizon: int) -> list[float]:
+    """The fine grid, the same for every instance."""
+    return [2.0 ** (j / 12) / math.sqrt(horizon) for j in range(72, 121)]
+
+
+def _cells(
+    policies: Sequence[str],
+    horizons: Sequence[int],
+    grid: Callable[[str, int], list[float]],
+) -> tuple[Cell, ...]:
+    """All instances, and gaps by horizon."""
     return tuple(
-        Cell(policy, law, 5 if law == "two-point" else 2, 4, T, gap)
-        for law in NOISES
+        Cell(policy, instance, dim, 4, T, gap)
+        for policy in policies
+        for instance, dim in DIMS.items()
         for T in horizons
-        for gap in gaps(T)
+        for gap in grid(instance, T)
     )
 
 
-HORIZONS = tuple(10**k for k in range(3, 16))
+HORIZONS = (*(10**k for k in range(3, 8)), *(math.isqrt(10**k) for k in range(16, 31)))
 SHAPES = (*((d, 2 * d) for d in (2, 4, 8, 16, 32, 64)), *((2, K) for K in (8, 16, 32, 64)))
+SCALES = (1.0, 2.0**-2, 2.0**-4, 2.0**-6, 2.0**-8)
+FAILING = Cell("", "coin", 2, 4, 10**12, 0.45, 0.1)
 EXPERIMENTS = (
     *(
         Leaps(
             name=f"leaps_{policy[-3:].lower()}",
-            what=f"Theorem {theorem} at 10³ to 10¹⁵ plays: {policy} by leaps, three noises, "
+            what=f"Theorem {theorem} at 10³ to 10¹⁵ plays: {policy} by leaps, four instances, "
             "a grid of gaps",
-            cells=_cells(policy, HORIZONS),
-            seeds=5,
-            per_row=5,
+            cells=_cells([policy], HORIZONS, gaps),
+            seeds=10,
+            per_row=10,
         )
         for theorem, policy in enumerate(POLICIES, 1)
+    ),
+    Leaps(
+        name="leaps_between",
+        what="Theorems 1 and 2 at 10¹² plays: gaps between those of the grid, by leaps",
+        cells=_cells(POLICIES, [10**12], between),
+        seeds=10,
+        per_row=10,
     ),
     Leaps(
         name="leaps_shapes",
         what="Theorems 1 and 2 at 10¹² plays as d and K grow, by leaps",
         cells=tuple(
-            Cell(policy, "pareto", d, K, 10**12, gap)
+            Cell(policy, "coin", d, K, 10**12, gap)
             for policy in POLICIES
             for d, K in SHAPES
-            for gap in gaps(10**12)[::2]
+            for gap in gaps("coin", 10**12)
         ),
-        seeds=2,
-        per_row=2,
+        seeds=4,
+        per_row=4,
     ),
     Leaps(
         name="leaps_failures",
         what="how often an interval misses or the best arm is lost, by leaps, δ = 0.1",
-        cells=tuple(Cell(policy, "pareto", 2, 4, 10**6, 2.0**-3, 0.1) for policy in POLICIES),
+        cells=tuple(replace(FAILING, policy=policy) for policy in POLICIES),
         seeds=10_000,
-        per_row=200,
+        per_row=500,
+    ),
+    Leaps(
+        name="leaps_narrow",
+        what="the same where intervals are too narrow: a control that failures are seen",
+        cells=tuple(
+            replace(FAILING, policy=policy, width_scale=scale)
+            for policy in POLICIES
+            for scale in SCALES[1:]
+        ),
+        seeds=500,
+        per_row=500,
     ),
 )
 
 
 def worst(table: pd.DataFrame) -> pd.DataFrame:
-    """For each policy, noise, shape and horizon the row of the gap with the largest mean regret.
+    """For each policy, instance, shape and horizon the row of the gap with the largest mean regret.
 
-    Adds `inside`, whether that gap is at neither end of its grid; `over_root`, mean regret over √T,
-    with `off`, its limit by Student's t; and `ratio`, the largest regret over the bound.
+    Adds `least_gap` and `most_gap`, the ends of the grid; `over_root`, mean regret over √T, with
+    `off`, its limit by Student's t; and `ratio`, the largest regret over the bound.
     """
     from scipy.stats import t as student
 
-    by = table.groupby(["policy", "noise", "dim", "n_arms", "horizon"], sort=False)
-    table = table.assign(
-        inside=(table["gap"] > by["gap"].transform("min"))
-        & (table["gap"] < by["gap"].transform("max"))
-    )
+    by = table.groupby(["policy", "instance", "dim", "n_arms", "horizon"], sort=False)
+    ends = {"least_gap": by["gap"].transform("min"), "most_gap": by["gap"].transform("max")}
+    table = table.assign(**ends)
     rows = table.loc[by["mean"].idxmax()].reset_index(drop=True)
     root = np.sqrt(rows["horizon"].astype(float))
     off = student.ppf(CONFIDENCE, rows["seeds"] - 1) * rows["sd"] / np.sqrt(rows["seeds"])
@@ -324,7 +364,12 @@ def worst(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def slope(rows: pd.DataFrame, over: str = "horizon") -> tuple[float, float, float]:
-    """The slope of ln mean regret against ln of a column, and its limits, by least squares."""
+    """The slope of ln mean regret against ln of a column, and its limits, by least squares.
+
+    The limits go by how far the points are from the line, as here they hardly vary with the seed
+    but with where the horizon falls within a stage. `regrets.slope` has few horizons, and limits
+    that go by how the seeds differ.
+    """
     from scipy.stats import linregress, t
 
     found = linregress(np.log(rows[over].astype(float)), np.log(rows["mean"]))
@@ -332,112 +377,25 @@ def slope(rows: pd.DataFrame, over: str = "horizon") -> tuple[float, float, floa
     return float(found.slope), float(found.slope - half), float(found.slope + half)
 
 
-def informative_from(rows: pd.DataFrame) -> float:
-    """The first horizon at which uniform play would violate the bound on the largest gap, ½."""
-    lost = 0.5 * rows["horizon"].astype(float)
-    return float(rows["horizon"][rows["bound"] < lost].min())
+def informative(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows on which uniform play would violate the bound: tests that an algorithm can fail."""
+    return table[table["bound"] < table["uniform"]]
 
 
 def slack(rows: pd.DataFrame) -> pd.DataFrame:
-    """By which factor each step of the proof exceeds the one before it, from regret to bound."""
+    """By which factor each step of the proof exceeds the one before it, from regret to bound.
+
+    And `union`, the part of it that comes from δ/ln T in place of δ, for the union over stages.
+    """
+    union = []
+    for row in rows.itertuples():
+        once = row.delta * math.log(row.horizon)
+        cell = Cell(row.policy, row.instance, row.dim, row.n_arms, row.horizon, row.gap, once)
+        union.append(row.bound / cell.bound(row.v))
     return rows.assign(
         step_5=rows["lemma_5"] / rows["mean"],
         step_6=rows["lemma_6"] / rows["lemma_5"],
         step_end=rows["bound"] / rows["lemma_6"],
+        union=union,
         steps=rows["bound"] / rows["mean"],
     )
-
-
-WORDS = {"coin": "±1", "pareto": "Pareto tail", "two-point": "two-point"}
-
-
-def horizons_figure(rows: pd.DataFrame, by: str, title: str) -> Figure:
-    """Worst regret over √T against T, one line for each noise or policy, beside the bounds.
-
-    by   "noise", of one policy; or "policy", of one noise, with Theorem 3's lower bound for d = 5
-    """
-    from . import plotting
-
-    figure, axes = plotting.panels(size=(8.0, 4.8))
-    T = np.array(HORIZONS, dtype=float)
-    ends: list[tuple[float, str, str]] = []
-    for which, (name, same) in enumerate(rows.groupby(by, sort=False)):
-        kind = plotting.style(which)
-        if by == "policy":
-            colour, marker, line = plotting.look(name)
-            kind |= {"color": colour, "marker": marker, "linestyle": line}
-        middle, off = same["over_root"], same["off"]
-        down = np.minimum(off, 0.9 * middle)  # a logarithmic axis has no 0
-        axes.errorbar(T, middle, [down, off], capsize=2, **kind)
-        ends.append((float(middle.iloc[-1]), WORDS.get(name, name), kind["color"]))
-        theorem = f"Theorem {1 + (same['policy'].iloc[0] == 'SupBTC')}"
-        if by == "policy" or which == 0:
-            bound = same["bound"].to_numpy() / np.sqrt(T)
-            axes.plot(T, bound, color="#000000", linewidth=1, linestyle=("-", "--")[which])
-            ends.append((float(bound[-1]), theorem, "#000000"))
-    axes.plot(T, np.sqrt(T) / 2, ":", color="#666666", linewidth=1.2)
-    axes.annotate("uniform play, gap ½", (T[-2], np.sqrt(T[-2])), fontsize=8, ha="right")
-    if by == "policy":
-        lower = theory.theorem3(T, 5, 1.0) / np.sqrt(T)
-        axes.plot(T, lower, color="#000000", linewidth=1.5)
-        ends.append((float(lower[-1]), "lower bound", "#000000"))
-    axes.set(xscale="log", yscale="log", xlabel="plays T", ylabel="regret over √T", title=title)
-    ends.sort()
-    spread = plotting.apart([9 + math.log10(height) for height, _, _ in ends], 0.3)
-    for place, (_, words, colour) in zip(spread, ends, strict=True):
-        plotting.line_label(axes, T[-1], 10 ** (place - 9), words, colour)
-    return figure
-
-
-def horizons_table(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """How the worst regret grows with T, one row per noise."""
-    table = []
-    for law, same in rows.groupby("noise", sort=False):
-        middle, low, high = slope(same)
-        table.append(
-            {
-                "noise": WORDS[law],
-                "slope of ln regret in ln T": f"{middle:.3f} ({low:.3f} to {high:.3f})",
-                "regret over √T, least": same["over_root"].min(),
-                "regret over √T, largest": same["over_root"].max(),
-                "regret over bound, largest": same["ratio"].max(),
-                "uniform play violates the bound from T =": informative_from(same),
-            }
-        )
-    return table
-
-
-def steps_table(rows: pd.DataFrame, horizons: Sequence[int]) -> list[dict[str, Any]]:
-    """The factor that each step of the proof loses, one row per noise and horizon."""
-    shown = {"noise": "noise", "horizon": "T", "step_5": "Lemma 5", "step_6": "Lemma 6"}
-    shown |= {"step_end": "last step", "steps": "bound over regret"}
-    table = slack(rows[rows["horizon"].isin(horizons)])[list(shown)].rename(columns=shown)
-    return table.replace({"noise": WORDS}).to_dict("records")
-
-
-def shapes_table(rows: pd.DataFrame) -> tuple[list[dict[str, Any]], str]:
-    """How the worst regret changes with d and K, and its slopes in words."""
-    shown = {"dim": "d", "n_arms": "K", "over_root": "regret over √T", "over": "bound over regret"}
-    table = rows.assign(over=1 / rows["ratio"])[list(shown)].rename(columns=shown)
-    along = {
-        "d (K = 2d)": slope(rows[rows["n_arms"] == 2 * rows["dim"]], "dim"),
-        "K (d = 2)": slope(rows[rows["dim"] == 2], "n_arms"),
-    }
-    words = [
-        f"in {what} {m:.2f} ({low:.2f} to {high:.2f})" for what, (m, low, high) in along.items()
-    ]
-    return table.to_dict("records"), " and ".join(words)
-
-
-def nearness_table(rows: pd.DataFrame, dim: int) -> list[dict[str, Any]]:
-    """How far the worst regret is above Theorem 3's lower bound, one row per policy and horizon."""
-    return [
-        {
-            "policy": row.policy,
-            "T": row.horizon,
-            "worst regret": row.mean,
-            "lower bound": theory.theorem3(float(row.horizon), dim, 1.0),
-            "regret over lower bound": row.mean / theory.theorem3(float(row.horizon), dim, 1.0),
-        }
-        for row in rows.itertuples()
-    ]

@@ -5,6 +5,7 @@ All show the same columns; only where the links lead differs, and README.md has 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from ..pipeline.tables import write_if_new
-from .claims import STATEMENTS, Claim, superscripts
+from .claims import STATEMENTS, Claim, shown
 
 PACKAGE = __name__.partition(".")[0]
 BEGIN, END = "<!-- claims: begin -->", "<!-- claims: end -->"
@@ -57,8 +58,9 @@ def resolve(dotted: str) -> tuple[ModuleType, Any]:
 
 
 def source_file(dotted: str) -> str:
-    """The file of the repository that holds a dotted name."""
-    file = Path(str(resolve(dotted)[0].__file__))
+    """The file of the repository that holds a dotted name, whichever package passes it on."""
+    module, found = resolve(dotted)
+    file = Path(str(sys.modules[getattr(found, "__module__", module.__name__)].__file__))
     return f"src/{file.relative_to(Path(__file__).parents[2]).as_posix()}"
 
 
@@ -71,9 +73,10 @@ def table(entries: Sequence[Claim], links: Links) -> str:
     """The entries as a Markdown table, one per line."""
     lines = [row(HEADER), row(["---"] * len(HEADER))]
     for entry in entries:
-        said = f"**{entry.where}.** {superscripts(entry.statement)}"
-        where = links.notebook(entry.notebook), links.function(STATEMENTS[entry.id][2])
-        lines.append(row([said, entry.verdict, entry.rests_on, *where, links.test(entry.test)]))
+        said = f"**{shown(entry.where)}.** {shown(entry.statement)}"
+        where = links.notebook(shown(entry.notebook)), links.function(STATEMENTS[entry.id][2])
+        test, rests_on = links.test(shown(entry.test)), shown(entry.rests_on)
+        lines.append(row([said, entry.verdict, rests_on, *where, test]))
     return "\n".join(lines) + "\n"
 
 

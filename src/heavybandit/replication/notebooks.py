@@ -8,13 +8,16 @@ running twice changes no byte.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 CELL_SECONDS = 900  # a cell that takes longer is taken to hang
 VOLATILE = ("papermill", "execution")
+SHADES = 2  # of 255, by which a pixel may differ
 
 
 class NotebookError(Exception):
@@ -91,10 +94,57 @@ def execute_all(
     folder: str | Path, out: str | Path, parameters: dict[str, Any], seconds: int = CELL_SECONDS
 ) -> int:
     """Execute every numbered notebook in order; stops at the first that fails. Returns how many."""
+    os.environ["HEAVYBANDIT_QUIET"] = "1"  # what is said about compiling is no output of a notebook
     sources = numbered(folder)
+    if not sources:
+        raise NotebookError(
+            f"there are no notebooks 00_….ipynb in {str(folder)!r}; "
+            f"run this in the repository, or name their folder with --folder"
+        )
+    for package in ("papermill", "nbclient", "ipykernel"):
+        if find_spec(package) is None:
+            raise NotebookError(
+                f"notebooks are executed with {package}, which is not installed; "
+                f"it comes with the extra 'test': pip install 'heavybandit[test]'"
+            )
     for i, source in enumerate(sources, 1):
         print(f"[{i}/{len(sources)}] {source.name} …", file=sys.stderr, flush=True)
         started = time.monotonic()
         execute(source, Path(out) / source.name, parameters, seconds)
         print(f"    {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
     return len(sources)
+
+
+def differing_figures(made: str | Path, committed: str | Path) -> list[str]:
+    """Which figures of two folders differ.
+
+    A drawing in lines must be the same to the byte. In a picture of the same drawing a pixel may be
+    SHADES off: the last bit of a logarithm depends on the processor, and so does the edge of a line
+    that ends there.
+    """
+    folders = [Path(made), Path(committed)]
+    found = []
+    for name in sorted({p.name for one in folders for p in one.glob("*.*g")}):
+        ours, theirs = (one / name for one in folders)
+        if not theirs.exists():
+            found.append(f"{name} is new")
+        elif not ours.exists():
+            found.append(f"{name} was not made again")
+        elif ours.read_bytes() != theirs.read_bytes() and not _look_alike(ours, theirs):
+            found.append(f"{name} differs")
+    return found
+
+
+def _look_alike(one: Path, other: Path) -> bool:
+    """Whether two files are pictures that nobody could tell apart."""
+    if one.suffix != ".png":
+        return False
+    import numpy as np
+    from matplotlib.image import imread
+
+    try:
+        first, second = imread(one), imread(other)
+    except (OSError, SyntaxError, ValueError):  # no picture
+        return False
+    same_size = first.shape == second.shape
+    return same_size and float(np.abs(first - second).max()) <= (SHADES + 0.5) / 255

@@ -110,18 +110,6 @@ def style(which: int) -> dict[str, Any]:
     return {**line, "markersize": 4}
 
 
-def shade(which: int, count: int) -> Any:
-    """One of `count` steps from dark to light, for what has an order."""
-    import matplotlib as mpl
-
-    return mpl.colormaps["viridis"](0.85 * which / max(1, count - 1))
-
-
-def legend_above(axes: Axes) -> None:
-    """A legend over the axes, where it covers nothing."""
-    axes.legend(fontsize=8, ncols=2, frameon=False, loc="lower center", bbox_to_anchor=(0.4, 1.0))
-
-
 def rule(axes: Axes, x: float, text: str) -> None:
     """A vertical line that says what it stands for."""
     axes.axvline(x, color="#000000", linewidth=1.0)
@@ -132,12 +120,6 @@ def _above(axes: Axes, x: float, text: str, points: float, **font: Any) -> None:
     """Words so many points above the axes, centred at x."""
     font |= {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "ha": "center"}
     axes.annotate(text, (x, 1.0), xytext=(0, points), **font)
-
-
-def _beside(axes: Axes, place: tuple[float, float], text: str, points: float, **font: Any) -> None:
-    """Words so many points to the right of a place, which may be at the edge of the axes."""
-    font |= {"textcoords": "offset points", "va": "center", "annotation_clip": False}
-    axes.annotate(text, place, xytext=(points, 0), **font)
 
 
 def show(figure: Figure, name: str, alt: str, out: str | Path) -> None:
@@ -152,51 +134,36 @@ def show(figure: Figure, name: str, alt: str, out: str | Path) -> None:
 
 
 def regret_figure(runs: Sequence[Sequence[Run]], title: str) -> Figure:
-    """Pseudo-regret against plays: for each policy the median over seeds, and their range."""
+    """Pseudo-regret against plays: for each policy the median over seeds, and their range.
+
+    runs   for each policy a list of its runs, one per seed
+    """
+    if any(hasattr(same, "curve") for same in runs):
+        raise TypeError(
+            "runs must be one list per policy, each with a run per seed, got runs that are in no "
+            "list; of one seed each that is [[run], [run]]"
+        )
     figure, axes = panels()
     ends = {}
     drawn = looks([same[0].policy for same in runs])
     for same in runs:
         policy, plays, curves = same[0].policy, same[0].plays, np.array([run.curve for run in same])
-        ends[policy] = _curve(axes, drawn[policy], plays, np.median(curves, axis=0), 8)
+        middle, style = np.median(curves, axis=0), drawn[policy]
+        x, y = np.concatenate([[0], plays]), np.concatenate([[0], middle])
+        every = max(1, len(x) // 8)
+        marks: dict[str, Any] = {"marker": style.marker, "markevery": (every, every)}
+        axes.plot(x, y, style.line, color=style.colour, **marks)
+        ends[policy] = float(middle[-1])
         if len(curves) > 1:
-            low, high, colour = curves.min(axis=0), curves.max(axis=0), drawn[policy].colour
-            axes.fill_between(plays, low, high, color=colour, alpha=0.15, linewidth=0)
+            low, high = curves.min(axis=0), curves.max(axis=0)
+            axes.fill_between(plays, low, high, color=style.colour, alpha=0.15, linewidth=0)
     axes.set(xlabel="plays", ylabel="pseudo-regret", title=title, xlim=(0, None), ylim=(0, None))
-    end_labels(axes, ends, drawn)
-    return figure
-
-
-def draw_means(axes: Axes, curves: dict[str, tuple[Any, Floats]]) -> None:
-    """Mean curves over seeds, of each policy its plays and (seeds, checkpoints), with names."""
-    ends = {
-        policy: _curve(axes, look(policy), plays, table.mean(axis=0), 6, markersize=4.5)
-        for policy, (plays, table) in curves.items()
-    }
-    axes.set(xlim=(0, None), ylim=(0, None))
-    end_labels(axes, ends)
-
-
-def _curve(axes: Axes, look: Look, plays: Any, regret: Floats, markers: int, **more: Any) -> float:
-    """A curve that starts at 0, with about so many markers; returns where it ends."""
-    x, y = (np.concatenate([[0], values]) for values in (plays, regret))
-    every = max(1, len(x) // markers)
-    more |= {"marker": look.marker, "markevery": (every, every)}
-    axes.plot(x, y, look.line, color=look.colour, **more)
-    return float(regret[-1])
-
-
-def end_labels(axes: Axes, ends: dict[str, float], drawn: Mapping[str, Look] | None = None) -> None:
-    """Policies' names at the right end of axes that start at 0, beside where each curve ends.
-
-    drawn   how they look, if not as usual
-    """
     top, right = axes.get_ylim()[1], axes.get_xlim()[1]
     names = sorted(ends, key=ends.__getitem__)
     places = apart([ends[name] / top for name in names], 0.06)
     for name, place in zip(names, places, strict=True):
-        colour = (drawn[name] if drawn else look(name)).colour
-        line_label(axes, right, place * top, name, colour)
+        line_label(axes, right, place * top, name, drawn[name].colour)
+    return figure
 
 
 def apart(places: Sequence[float], least: float) -> list[float]:
@@ -213,9 +180,8 @@ def apart(places: Sequence[float], least: float) -> list[float]:
     return [float(place) for place in moved]
 
 
-def _inside(axes: Axes, place: tuple[float, float], text: str, dark: bool, **font: Any) -> None:
-    """Words in the middle of a patch, white on a dark one."""
-    ink = "#FFFFFF" if dark else "#000000"
+def _inside(axes: Axes, place: tuple[float, float], text: str, ink: str, **font: Any) -> None:
+    """Words in the middle of a patch."""
     axes.annotate(text, place, ha="center", va="center", color=ink, **font)
 
 
@@ -234,8 +200,7 @@ def mosaic(
                 continue
             axes.add_patch(Rectangle((j - 0.48, i - 0.46), 0.96, 0.92, color=colour, linewidth=0))
             weight = "bold" if bold and bold[i][j] else "normal"
-            font: dict[str, Any] = {"ha": "center", "va": "center", "fontweight": weight}
-            axes.annotate(word, (j, i), color=over(colour), fontsize=8, **font)
+            _inside(axes, (j, i), word, over(colour), fontsize=8, fontweight=weight)
     axes.set(xlim=(-0.6, len(colours[0]) - 0.4), ylim=(len(colours) - 0.4, -0.6))
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
@@ -272,20 +237,30 @@ def draw_horizons(
 
 def stage_bars(axes: Axes, shares: Floats, names: Sequence[str]) -> None:
     """One bar per row of `shares`, cut into stages, each with its number where there is room."""
+    import matplotlib as mpl
+
+    stages = shares.shape[1]
     for i, row in enumerate(shares):
         bottom = 0.0
         for s, share in enumerate(row):
-            colour = shade(s, shares.shape[1])
+            colour = mpl.colormaps["viridis"](0.85 * s / max(1, stages - 1))
             axes.bar(i, share, bottom=bottom, color=colour, edgecolor="#FFFFFF", linewidth=0.5)
             if share > 0.08:
-                _inside(axes, (i, bottom + share / 2), str(s + 1), s < 0.6 * shares.shape[1])
+                ink = "#FFFFFF" if s < 0.6 * stages else "#000000"
+                _inside(axes, (i, bottom + share / 2), str(s + 1), ink)
             bottom += share
     axes.set_xticks(range(len(names)), names)
 
 
 def line_label(axes: Axes, x: float, y: float, text: str, colour: str = "#000000") -> None:
-    """Words at a point of a line."""
-    _beside(axes, (x, y), text, 7, color=ink(colour), fontsize=8)
+    """Words right of a point of a line, which may be at the edge of the axes."""
+    font: dict[str, Any] = {
+        "va": "center",
+        "annotation_clip": False,
+        "color": ink(colour),
+        "fontsize": 8,
+    }
+    axes.annotate(text, (x, y), textcoords="offset points", xytext=(7, 0), **font)
 
 
 def check_figure_name(path: str | Path) -> str:
@@ -340,8 +315,7 @@ def stacked(
             if part > 0:
                 axes.barh(i, part, 0.78, left, color=colour, edgecolor="#FFFFFF", linewidth=0.6)
             if part >= least * longest:
-                font: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8}
-                axes.annotate(word, (left + part / 2, i), color=over(colour), **font)
+                _inside(axes, (left + part / 2, i), word, over(colour), fontsize=8)
             left += part
     axes.set_yticks(range(len(names)), names, fontsize=9)
     axes.set(ylim=(len(names) - 0.5, -0.5), xlim=(0, longest))

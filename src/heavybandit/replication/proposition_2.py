@@ -17,6 +17,7 @@ import scipy
 from ..noise import Extremal, Lottery, Noise, Pareto, StudentT, SymmetricPareto, TwoPointPayoff
 from ..pipeline.recipes import recipe
 from ..policy import TIE, Floats
+from . import plotting
 from .coverage import Case, Coverage, Design
 from .proposition_1 import FIXED_CASES
 
@@ -109,33 +110,32 @@ def _(noise: SymmetricPareto, mean: Floats, limit: Floats) -> tuple[Floats, Floa
     return _shifted(partial, mean, limit)
 
 
-def _discrete(*points: tuple[float, float]) -> Partial:
-    """E[X^k; a ≤ X ≤ b] for values with their probabilities."""
-
-    def partial(k: int, low: Floats, high: Floats) -> Floats:
-        return np.sum([q * x**k * ((low <= x) & (x <= high)) for x, q in points], axis=0)
-
-    return partial
+def _few_values(k: int, low: Floats, high: Floats, law: dict[float, float]) -> Floats:
+    """E[X^k; low ≤ X ≤ high] for values with their probabilities."""
+    return np.sum([q * x**k * ((low <= x) & (x <= high)) for x, q in law.items()], axis=0)
 
 
 @truncated_moments.register
 def _(noise: Extremal, mean: Floats, limit: Floats) -> tuple[Floats, Floats]:
     """A sum over −size, 0 and size."""
     p = noise.probability
-    points = ((-noise.size, p / 2), (0.0, 1 - p), (noise.size, p / 2))
-    return _shifted(_discrete(*points), mean, limit)
+    law = {-noise.size: p / 2, 0.0: 1 - p, noise.size: p / 2}
+    return _shifted(partial(_few_values, law=law), mean, limit)
 
 
 @truncated_moments.register
 def _(noise: Lottery, mean: Floats, limit: Floats) -> tuple[Floats, Floats]:
     """A sum over the gain and the loss."""
     p = noise.probability
-    return _shifted(_discrete((noise.size, p), (-noise.loss, 1 - p)), mean, limit)
+    law = {noise.size: p, -noise.loss: 1 - p}
+    return _shifted(partial(_few_values, law=law), mean, limit)
 
 
 @truncated_moments.register
 def _(noise: TwoPointPayoff, mean: Floats, limit: Floats) -> tuple[Floats, Floats]:
     """1/γ with probability γ·mean is kept or not."""
+    if noise.lift:
+        raise ValueError(f"lift must be 0 where payoffs are truncated, got {noise.lift}")
     kept = 1 / noise.gamma <= limit * (1 + TIE)
     return np.where(kept, mean, 0.0), np.where(kept, mean / noise.gamma, 0.0)
 
@@ -180,8 +180,6 @@ def _exactly(design: Design, noise: Noise, eps: float) -> tuple[Floats, Floats, 
 
 def draw_bernstein(x: Floats, ratios: Mapping[str, Floats]) -> Figure:
     """Bounds over the probability that they bound, against x; each named where its line ends."""
-    from . import plotting
-
     figure, axes = plotting.panels(size=(7.8, 4.2))
     for i, (name, ratio) in enumerate(ratios.items()):
         shown = ratio < 1e12
@@ -198,8 +196,6 @@ def draw_bernstein(x: Floats, ratios: Mapping[str, Floats]) -> Figure:
 
 def draw_storage(rounds: Floats, kept: Mapping[str, Sequence[int]]) -> Figure:
     """Payoffs that are kept one by one against the round, beside all payoffs so far."""
-    from . import plotting
-
     figure, axes = plotting.panels(size=(7.8, 4.0))
     axes.plot(rounds, rounds, color="#000000", linestyle="--")
     axes.annotate("all payoffs\n(the remark)", (700, 4e3), ha="right", fontsize=9)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,12 @@ from ..pipeline import tables
 from ..pipeline.recipes import CONTROLS
 from ..pipeline.spec import RunSpec, by_name
 from ..policy import Floats
+from . import plotting
 from .showing import power
 from .statistics import CONFIDENCE, limits, mean_limit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from pandas import DataFrame
-
-if TYPE_CHECKING:
     from pandas import DataFrame
 
 Ints = NDArray[np.int64]
@@ -81,7 +79,7 @@ def runs(name: str, folder: str | Path, **wanted: object) -> list[Runs]:
     """
     table = tables.read(name, folder)
     together: dict[tuple[object, ...], list[int]] = {}
-    specs = [spec for spec in by_name(name).runs() if isinstance(spec, RunSpec)]
+    specs = cast(list[RunSpec], by_name(name).runs())
     for i, spec in enumerate(specs):
         together.setdefault((spec.world, spec.policy, spec.horizon), []).append(i)
     found = [_runs(specs[same[0]], same, table.iloc[same]) for same in together.values()]
@@ -283,8 +281,6 @@ def bound_figure(
 
     found   runs of the policy, of uniform play, greedy ridge and LinUCB at several horizons
     """
-    from . import plotting
-
     T, colour = np.geomspace(1e4, 1e16, 200), plotting.look(policy).colour
     of = {p: [one for one in found if one.policy == p] for p in (policy, *CONTROLS)}
     limit = np.array([bound(t) for t in T])
@@ -314,8 +310,6 @@ def learning_figure(
     left, right   sets of runs of one policy; the first with the printed widths, a second with
                   the widths that its settings say
     """
-    from . import plotting
-
     figure, axes = plotting.panels(2, size=(8.4, 4.2), sharey=True)
     last = max(one.horizon for one in left[0])
     for ax, sets, name in ((axes[0], left, "ε = 1"), (axes[1], right, "ε = ½")):
@@ -345,21 +339,15 @@ def learning_figure(
 
 def stages_figure(sets: dict[str, list[Runs]], deepest: int, title: str) -> Figure:
     """The share of its rounds that each stage explored, one bar per horizon, one panel per set."""
-    from . import plotting
-
     figure, axes = plotting.panels(len(sets), size=(8.4, 3.8), sharey=True)
     for ax, (name, mine) in zip(axes, sets.items(), strict=True):
         shares = np.zeros((len(mine), max(one.explored.shape[1] for one in mine)))
         for i, one in enumerate(mine):
             shares[i, : one.explored.shape[1]] = one.explored.sum(axis=0) / one.explored.sum()
-        plotting.stage_bars(ax, shares[:, :deepest], [_ten(one.horizon) for one in mine])
+        tens = [f"$10^{{{round(math.log10(one.horizon))}}}$" for one in mine]
+        plotting.stage_bars(ax, shares[:, :deepest], tens)
         ax.set_xlabel("plays T")
         ax.set_title(name, fontsize=10)
     axes[0].set_ylabel("share of the rounds explored in stage …")
     figure.suptitle(title)
     return figure
-
-
-def _ten(horizon: int) -> str:
-    """A power of ten as matplotlib sets it."""
-    return f"$10^{{{round(math.log10(horizon))}}}$"

@@ -103,13 +103,16 @@ class Table:
 
 
 def cell(x: Any, form: Format | None) -> str:
-    """One cell of a table as it is shown."""
+    """One cell of a table as it is shown; what rounds to 0 has no sign."""
     if x is None or (isinstance(x, float) and math.isnan(x)):
         return NOTHING
     if callable(form):
         return form(x)
     if form is not None:
-        return format(x, form).replace("-", "−") if isinstance(x, Real) else format(x, form)
+        text = format(x, form)
+        if not isinstance(x, Real):
+            return text
+        return text.replace("-", "−") if text.strip("+-0.,") else text.lstrip("+-")
     if isinstance(x, bool) or type(x).__name__ == "bool_":
         return "yes" if x else "no"
     return number(x) if isinstance(x, Real) else str(x)  # type: ignore[arg-type]

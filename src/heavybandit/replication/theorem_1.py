@@ -25,32 +25,13 @@ from .ingredients import (
     SECTION6_T,
     audit_of,
     four_seeds,
+    learning,
     small_world,
 )
 
 EXACT, HALF = recipe("SupBMM", v="exact"), recipe("SupBMM", v="exact", eps=0.5)
 EXPERIMENTS = (
-    four_seeds(
-        name="theorem1",
-        what="Theorem 1: SupBMM with the printed constants where it learns, to 10⁸ plays",
-        worlds=(small_world(),),
-        policies=(EXACT,),
-        horizons=tuple(10**k for k in range(4, 9)),
-    ),
-    four_seeds(
-        name="theorem1_half",
-        what="Theorem 1 without a variance, ε = ½, to 10⁸ plays",
-        worlds=(small_world(LITTLE_PARETO),),
-        policies=(HALF,),
-        horizons=tuple(10**k for k in range(4, 9)),
-    ),
-    four_seeds(
-        name="theorem1_dims",
-        what="Theorem 1: SupBMM's regret as the dimension grows",
-        worlds=tuple(small_world(dim=dim) for dim in (2, 4, 8, 16)),
-        policies=(EXACT,),
-        horizons=(10**7,),
-    ),
+    *learning(1, "SupBMM", 8, "to 10⁸ plays", HALF),
     four_seeds(
         name="theorem_controls",
         what="controls in the worlds of Theorems 1 and 2",
@@ -106,7 +87,7 @@ def biases(world: Any, explore: str, seeds: range, stage: int = 1, **settings: A
 
 
 @dataclass(frozen=True)
-class Visit:
+class Seen:
     """What a stage of a literal master saw when a round visited it."""
 
     round: int  # t
@@ -117,7 +98,7 @@ class Visit:
     means: Floats  # (K,) xᵀθ* of all arms on offer
 
 
-def follow(policy: Any, world: Any, seed: int = 0) -> list[Visit]:
+def follow(policy: Any, world: Any, seed: int = 0) -> list[Seen]:
     """Let a master of `heavybandit.paper` play all its rounds, and keep what every stage saw.
 
     A round enters stage 1 first and each later stage at most once, so that the n-th call of the
@@ -138,7 +119,7 @@ def follow(policy: Any, world: Any, seed: int = 0) -> list[Visit]:
         arm = choose(X, luck)
         for stage, (offered, r_hat, w) in enumerate(calls, 1):
             arms = np.flatnonzero((X[:, None] == offered).all(axis=2).any(axis=1))
-            visits.append(Visit(policy.round, stage, arms, r_hat, w, X @ theta))
+            visits.append(Seen(policy.round, stage, arms, r_hat, w, X @ theta))
         return int(arm)
 
     policy._basic, policy._choose = noted, chosen

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -154,8 +154,6 @@ def _timing(row: list[str]) -> Timing:
 
 # What notebook 08 shows of them.
 
-WIDE = 7.9
-"""Inches at which a figure is shown as large as it is drawn."""
 SPAN = 4_000
 """Plays of which a figure shows the most suspects."""
 
@@ -209,14 +207,14 @@ def goals(timings: Iterable[Timing]) -> list[dict[str, Any]]:
     ]
 
 
-def draw_twins(timings: Iterable[Timing]) -> Figure:
+def draw_twins(known: Sequence[Timing]) -> Figure:
     """Time per round against the horizon: transcription, engine, and drawing the world."""
-    known = list(timings)
-    figure, axes = plotting.panels(2, size=(WIDE, 4.3), sharey=True)
+    figure, axes = plotting.panels(2, size=(plotting.WIDE, 4.3), sharey=True)
     for one, name in zip(axes, ("SupBTC", "TOFU"), strict=True):
         pairs = twins(known, name)
         long = [c for c in of(known, "growth T") if c.policy == name]
         last, look = pairs[-1], plotting.look(name)
+        ink, end = plotting.ink(look.colour), float(last.T or 0)
         engine = [(c.T, c.other_median) for c in pairs]
         engine += [(c.T, c.one_median) for c in long if c.T and last.T and c.T > last.T]
         style: dict[str, Any] = {"color": look.colour, "marker": look.marker, "markersize": 5}
@@ -224,17 +222,13 @@ def draw_twins(timings: Iterable[Timing]) -> Figure:
         one.plot(*zip(*engine, strict=True), "-", **style)
         one.plot(*zip(*[(c.T, c.other_median) for c in long], strict=True), ":", color="#000000")
         ends = {"arrowstyle": "<->", "color": "#555555", "shrinkA": 5, "shrinkB": 5}
-        between = (last.T, last.one_median), (last.T, last.other_median)
-        one.annotate("", *between, arrowprops=ends)
+        one.annotate("", (end, last.one_median), (end, last.other_median), arrowprops=ends)
         middle = math.sqrt(last.one_median * last.other_median)
-        plotting.line_label(one, float(last.T or 0), middle, f"factor {number(last.median)}")
+        plotting.line_label(one, end, middle, f"factor {number(last.median)}")
         words = f"{name}, transcription\n(paper.py)"
-        plotting.line_label(one, float(last.T or 0), last.one_median, words, look.colour)
+        plotting.line_label(one, end, last.one_median, words, look.colour)
         below = {"textcoords": "offset points", "ha": "right", "fontsize": 8}
-        end = engine[-1]
-        one.annotate(
-            f"{name}, engine", end, xytext=(0, 9), color=plotting.ink(look.colour), **below
-        )
+        one.annotate(f"{name}, engine", engine[-1], xytext=(0, 9), color=ink, **below)
         floor = (long[-1].T, long[-1].other_median)
         one.annotate("drawing the world only", floor, xytext=(0, -13), **below)
         one.set(xscale="log", yscale="log", xlabel="horizon T, plays", xlim=(700, 1.4e7))
@@ -249,13 +243,11 @@ def draw_twins(timings: Iterable[Timing]) -> Figure:
 def count_suspects(player: Any, world: Any, seed: int, block: int) -> Floats:
     """Let a policy of the engine play; how many payoffs it kept after every block of plays."""
     seen: list[int] = []
-    simulate(
-        player,
-        world,
-        seed,
-        block=block,
-        progress=lambda _: seen.append(int(player.diagnostics["suspects"])),
-    )
+
+    def count(_: int) -> None:
+        seen.append(int(player.diagnostics["suspects"]))
+
+    simulate(player, world, seed, block=block, progress=count)
     return np.array(seen, dtype=np.float64)
 
 
@@ -264,7 +256,7 @@ def draw_suspects(kept: Mapping[str, Mapping[str, Floats]], block: int) -> Figur
 
     kept    by the panel's heading, then by policy: how many there were after every block of plays
     """
-    figure, axes = plotting.panels(len(kept), size=(WIDE, 3.4), sharey=True)
+    figure, axes = plotting.panels(len(kept), size=(plotting.WIDE, 3.4), sharey=True)
     for one, (heading, lines) in zip(axes, kept.items(), strict=True):
         for name, counts in lines.items():
             look = plotting.look(name)
@@ -290,10 +282,9 @@ GROWTH = (
 )
 
 
-def draw_growth(timings: Iterable[Timing]) -> Figure:
+def draw_growth(known: Sequence[Timing]) -> Figure:
     """Time per play against T, d, K and ε."""
-    known = list(timings)
-    figure, axes = plotting.panels(2, down=2, size=(WIDE, 6.6))
+    figure, axes = plotting.panels(2, down=2, size=(plotting.WIDE, 6.6))
     names = ("SupBMM", "SupBTC", "TOFU", "CRT", "LinUCB")
     for one, (by, words, finding) in zip(axes, GROWTH, strict=True):
         for name in names:

@@ -22,8 +22,10 @@ from ..pipeline.spec import Experiment
 from ..pipeline.tables import csv_text, write_if_new
 from ..policy import EXPLORE_RULES
 from . import regrets
+from .counterfactuals import Beside, copies, percent
 from .ingredients import totals
 from .regrets import Runs, paired
+from .showing import NOTHING, fixed
 from .statistics import CONFIDENCE, NO, YES, surely
 
 SCALES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
@@ -154,7 +156,39 @@ PRACTICE = (
     _practice("practice_half", HALF, "exact", 0.5),
 )
 
-EXPERIMENTS = (CALIBRATION, *MAPS, *PRACTICE)
+CIRCULATED = Beside(
+    name="circulated",
+    what="Section 6 with the circulated constants at 10⁴ plays, beside greedy ridge regression "
+    "with as many plays a round",
+    worlds=tuple(recipe("section6", noise=law) for law in ("student-t", "pareto")),
+    policies=(
+        *(informed(p, "printed", 1.0, constants="circulated") for p in (*FLAT, *BASELINES)),
+        *(recipe("GreedyRidge", plays=plays) for plays in (1, 31)),
+        recipe("Uniform"),
+        recipe("Blind"),
+    ),
+    horizons=(10**4,),
+    seeds=20,
+    first_seed=600,
+    checkpoints=1,
+    curve_seeds=0,
+)
+
+LEVELS = totals(
+    name="levels",
+    what="Section 6 with the staged algorithms' level scaled together with their widths, 10⁴ plays",
+    worlds=tuple(recipe("section6", noise=law) for law in ("student-t", "pareto")),
+    policies=tuple(
+        informed(policy, "printed", 1.0, width_scale=s, level_scale=s)
+        for policy in STAGED
+        for s in SCALES[1:]
+    ),
+    horizons=(10**4,),
+    seeds=8,
+    first_seed=200,  # those of the map
+)
+
+EXPERIMENTS = (CALIBRATION, *MAPS, *PRACTICE, CIRCULATED, LEVELS)
 
 WIDTHS = ("1", "0.1", "0.01", "calibrated", "circulated")
 CONTROLS = ("Uniform", "GreedyRidge", "LinUCB", "Blind", "GreedyRidge(plays=100)")
@@ -234,6 +268,17 @@ TRUE_WITHOUT_LEARNING = "true, but not both beat uniform play"
 NOT_SETTLED = "not settled by these seeds"
 FALSE = "false"
 VERDICTS = (TRUE_AND_LEARNING, TRUE_WITHOUT_LEARNING, NOT_SETTLED, FALSE)
+
+
+def counts(found: Sequence[Cell]) -> dict[str, int | str]:
+    """How many cells there are, and in how many of them what is true."""
+    smallest = sum(cell.smallest == YES for cell in found)
+    return {
+        "cells": len(found),
+        **{verdict: sum(cell.verdict == verdict for cell in found) for verdict in VERDICTS},
+        "SupBMM smallest": f"{smallest} of {len(found)}",
+        "SupBMM frozen": sum(cell.frozen for cell in found),
+    }
 
 
 def chosen_scales(folder: str | Path) -> dict[str, float]:
@@ -321,6 +366,65 @@ def _names(width: str, rule: str) -> dict[str, str]:
         scale = CALIBRATED[key] if width == "calibrated" else float(width)
         names[name] = f"{name}({f'explore={rule} ' if staged else ''}scale={scale:g})"
     return names
+
+
+def with_limit(one: Runs, other: Runs, places: int, per: float = 1.0) -> str:
+    """The paired difference of two costs over so many plays, and its limit; none from itself."""
+    mean, off = paired(one, other)
+    return NOTHING if one is other else f"{fixed(per * mean, places)} ± {fixed(per * off, places)}"
+
+
+def levels_table(folder: str | Path) -> list[dict[str, object]]:
+    """What the staged algorithms cost at their best, with widths scaled alone and with the level.
+
+    On Section 6 at 10⁴ plays, beside the baseline that costs least with any widths; the best are
+    chosen on the seeds that are shown.
+    """
+    rows: list[dict[str, object]] = []
+    for place in ("map_t", "map_pareto"):
+        on_map = regrets.runs(place, folder, world="section6")
+        scaled = [o for o in regrets.runs("levels", folder) if o.where == on_map[0].where]
+        rival = min((o for o in on_map if o.policy in BASELINE_NAMES), key=lambda o: o.per_play)
+        (uniform,) = (o for o in on_map if o.policy == "Uniform")
+        for name in ("SupBMM", "SupBTC"):
+            alone, both = (
+                min((o for o in found if o.policy == name), key=lambda o: o.per_play)
+                for found in (on_map, scaled)
+            )
+            rows.append(
+                {
+                    "noise": LAWS[place],
+                    "policy": name,
+                    "widths scaled alone": alone.per_play,
+                    "with the level": both.per_play,
+                    "at": f"{both.settings['width_scale']:g}, {both.settings['explore']}",
+                    "best baseline": f"{rival.policy}, {fixed(rival.per_play, 4)}",
+                    "with the level − it": with_limit(both, rival, 4),
+                    "uniform play": uniform.per_play,
+                }
+            )
+    return rows
+
+
+def circulated_table(noise: str, folder: str | Path) -> list[dict[str, object]]:
+    """Regret with the circulated constants, beside greedy ridge and uniform play, by policy."""
+    asked = {"world": "section6", "where": {"noise": noise}}
+    found = regrets.runs("circulated", folder, **asked)
+    same = [o for o in copies("circulated", folder) if dict(o.world.params) == asked["where"]]
+    shares = {o.index: o for o in same if o.shown == "zero"}
+    named = {_label(o): o for o in found}
+    rows: list[dict[str, object]] = []
+    for name, one in named.items():
+        rows.append(
+            {
+                "policy": name.replace("(circulated)", ""),
+                "regret": float(one.regrets.mean()),
+                "− greedy ridge, 31 plays": with_limit(one, named["GreedyRidge(plays=31)"], 0, 1e4),
+                "− uniform play": with_limit(one, named["Uniform"], 0, 1e4),
+                "same arm if payoffs are 0": percent(shares[one.index]),
+            }
+        )
+    return rows
 
 
 COLUMNS = (

@@ -1,0 +1,103 @@
+"""`heavybandit board`: a policy of the reader's through the protocol of the benchmark."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from . import DIFFERS, OK
+
+
+def add_board(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("policy", nargs="?", help="path/to/file.py:ClassName; with --check, nothing")
+    add("--check", type=Path, metavar="FILE", help="run a sample of an entry again")
+    add("--out", type=Path, metavar="FILE", help="the entry (default CLASSNAME.board.json)")
+    add("--plot", type=Path, metavar="FILE", help="draw it among the others: .png, .svg, .pdf")
+    add("--store", help="finished runs (default build/store)")
+    add("--data", default="data", help="where the recorded entries are (default data)")
+    add("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
+    add("--dask", metavar="ADDRESS", help="a Dask scheduler, such as tcp://host:8786")
+    add("--seed", type=int, help="of the sample (default: random, and printed)")
+    add("--plays", type=float, default=3e5, help="how many the sample may take (default 3e5)")
+    add("--quiet", action="store_true", help="no progress")
+
+
+def do_board(options: argparse.Namespace) -> int:
+    """Enter a policy, or check an entry."""
+    if (options.policy is None) == (options.check is None):
+        raise ValueError("name a policy, path/to/file.py:ClassName, or an entry with --check FILE")
+    return _check(options) if options.check else _enter(options)
+
+
+def _check(options: argparse.Namespace) -> int:
+    from . import entering
+
+    seed = secrets.randbelow(2**31) if options.seed is None else options.seed
+    entry = entering.read_entry(options.check)
+    runs, differences = entering.check(entry, seed, options.plays)
+    for difference in differences:
+        print(f"differs: {difference}")
+    print(
+        f"{runs} of {len(entry['runs'])} runs of {entry['policy']} simulated again, a sample drawn "
+        f"with --seed {seed}: {len(differences) or 'no'} difference{'s' * (len(differences) != 1)}"
+    )
+    return DIFFERS if differences else OK
+
+
+def _enter(options: argparse.Namespace) -> int:
+    from ..own.checking import check_policy
+    from ..own.loading import FILE_AND_NAME, load
+    from ..pipeline.store import Store, default_store
+    from ..pipeline.sweep import sweep
+    from ..replication import plotting
+    from . import entering
+
+    filed = FILE_AND_NAME.fullmatch(options.policy)
+    if not filed or filed["rest"] is not None:
+        raise ValueError(f"policy must be path/to/file.py:ClassName, got {options.policy!r}")
+    if options.plot:
+        plotting.check_figure_name(options.plot)
+    problems = check_policy(load(filed["file"], filed["name"]))
+    if problems:
+        raise ValueError(f"{options.policy} is no policy yet: {'; '.join(problems)}")
+    store = Store(options.store or default_store())
+
+    def carry_out(plan: Any) -> list[dict[str, Any]]:
+        how = {"workers": options.workers, "dask": options.dask, "progress": not options.quiet}
+        sweep(plan, store, **how)
+        return [found for spec in plan.runs() if (found := store.load(spec)) is not None]
+
+    own = entering.Own(str(Path(filed["file"]).absolute()), filed["name"])
+    entry = entering.enter(own, carry_out, options.data)
+    out = options.out or Path(f"{own.name}.board.json")
+    out.write_text(json.dumps(entry, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    _show(entry, options)
+    print(f"the entry is in {out}; check it with: heavybandit board --check {out}")
+    return OK
+
+
+def _show(entry: dict[str, Any], options: argparse.Namespace) -> None:
+    """The entry among the recorded ones: mean cost, and the gap to tuned ridge regression."""
+    from ..replication import leaderboard as board
+    from ..replication import plotting
+    from ..replication.board_tables import draw_board
+    from ..replication.showing import number
+    from . import entering
+
+    found = board.with_others(entering.costs(entry, options.data), entry, options.data)
+    print(f"{'entry':<34} {'mean cost':>9}   minus tuned ridge, 95 % for all together")
+    for name, mean, gap, off in board.lines(found):
+        more = f"{gap:+8.1f} ± {off:.1f}" if off else "       –"
+        print(f"{name:<34} {mean:>9.1f}   {more}")
+    chosen = entry["entries"][-1]
+    if chosen:
+        told = ", ".join(f"{knob} = {number(value)}" for knob, value in chosen.items())
+        print(f"tuned over {entry['configurations']} configurations: {told}")
+    if options.plot:
+        plotting.save(draw_board(found), options.plot)
+        print(f"drawn in {options.plot}")

@@ -1,0 +1,220 @@
+"""A policy of the reader's, through the protocol of the benchmark: tuned if it has knobs, judged.
+
+What comes of it is one small text: the policy's source, what was chosen, and every run on the
+held-out cells, so that anyone can run a sample of it again and demand equality.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..own.loading import arguments_of, load
+from ..pipeline.recipes import Recipe, digest, recipe
+from ..pipeline.spec import Plan, Spec, made_with, number
+from ..policy import Floats
+from ..replication import catalogue  # noqa: F401  (it enters the recorded experiments)
+from ..replication import leaderboard as board
+from ..replication.protocol import (
+    BOARD_SEEDS,
+    BOXES,
+    FIRST_BOARD_SEED,
+    FIRST_TUNING_SEED,
+    HELD_OUT,
+    RANGES,
+    TRAINING,
+    TUNING_SEEDS,
+    Cell,
+    Trial,
+    Trials,
+    exact_bound,
+    first_step,
+    next_step,
+)
+
+Sweep = Callable[[Plan], list[dict[str, Any]]]
+"""Carries out all runs of a plan; their results, in order."""
+
+
+@dataclass(frozen=True)
+class OwnTrial(Trial):
+    """A run of a policy that a file defines; another text in the file makes it another run."""
+
+    file: str = ""
+    sha256: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return {**super().as_json(), "source": self.sha256}
+
+    def make_policy(self, world: Any) -> Any:
+        """A fresh policy; it gets the seed if it has an argument of that name."""
+        if sha256_of(self.file) != self.sha256:
+            raise ValueError(f"{self.file} was changed while its runs were under way")
+        build = load(self.file, self.policy.name)
+        luck = {"seed": self.seed} if "seed" in arguments_of(build) else {}
+        shape = {"horizon": self.horizon, "n_arms": world.n_arms, "dim": world.dim}
+        policy = build(**shape, **dict(self.policy.params), **luck)
+        if policy.plays * policy.rounds > self.horizon:
+            raise ValueError(
+                f"plays * rounds of {self.policy.name} must be at most horizon={self.horizon}, "
+                f"they are {policy.plays} * {policy.rounds}"
+            )
+        return policy
+
+
+@dataclass(frozen=True)
+class OwnTrials(Trials):
+    """Configurations of one such policy in cells."""
+
+    file: str = ""
+    sha256: str = ""
+    arguments: tuple[str, ...] = ()  # of its constructor
+
+    def told(self, cell: Cell, entry: Recipe) -> Recipe:
+        """The entry with what it has arguments for: v bounds the raw moment."""
+        known = {"eps": cell.eps, "delta": 0.01}
+        if "v" in self.arguments:
+            known["v"] = cell.v_factor * exact_bound(cell, entry.name, "theory")
+        told = {name: value for name, value in known.items() if name in self.arguments}
+        return recipe(entry.name, **{**told, **dict(entry.params)})
+
+    def groups(self) -> Iterator[list[Spec]]:
+        for group in super().groups():
+            yield [replace(spec, file=self.file, sha256=self.sha256) for spec in group]  # type: ignore[type-var]
+
+
+def sha256_of(file: str | Path) -> str:
+    """A checksum of a file's text."""
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Own:
+    """The reader's policy: a class in a file."""
+
+    file: str
+    name: str
+
+    @functools.cached_property
+    def arguments(self) -> tuple[str, ...]:
+        """Of its constructor."""
+        return tuple(arguments_of(load(self.file, self.name)))
+
+    @property
+    def knobs(self) -> tuple[str, ...]:
+        """Those of the protocol that it has."""
+        return tuple(knob for knob in RANGES if knob in self.arguments)
+
+    def trials(self, cells: Sequence[Cell], tried: Sequence[dict[str, float]], **how: Any) -> Plan:
+        """These configurations in these cells."""
+        entries = tuple(recipe(self.name, **one) for one in tried)
+        return OwnTrials(
+            f"{self.name} on {len(cells)} cells",
+            "a policy of the reader's in the benchmark",
+            tuple(cells),
+            len(entries),
+            lambda: entries,
+            spec=OwnTrial,
+            file=self.file,
+            sha256=sha256_of(self.file),
+            arguments=self.arguments,
+            **how,
+        )
+
+
+def per_play(results: Sequence[dict[str, Any]], cells: int, seeds: int) -> Floats:
+    """Regret per play made, by cell, seed and entry."""
+    made = [one["regret"] / one["plays"][-1] for one in results]
+    return np.array(made).reshape(cells, seeds, len(results) // (cells * seeds))
+
+
+def tune(own: Own, sweep: Sweep, data: str | Path) -> tuple[dict[str, float], list[float]]:
+    """The configuration that the protocol chooses, and the scores of all that it tried."""
+    uniform = board.regrets(board.STEPS[0], data)[:, :, 0].mean(axis=1)[:, None, None] / 100
+    how = {"seeds": TUNING_SEEDS, "first_seed": FIRST_TUNING_SEED}
+    tried, scores = [*first_step(own.name, own.knobs)], list[float]()
+    for decades in (*BOXES, None):
+        new = tried[len(scores) :]
+        plan = own.trials(TRAINING, new, **how)
+        costs = per_play(sweep(plan), len(TRAINING), TUNING_SEEDS) / uniform
+        scores += costs.mean(axis=(0, 1)).tolist()
+        if decades is not None:
+            tried += next_step(tried[int(np.argmin(scores))], decades)
+    return tried[int(np.argmin(scores))], scores
+
+
+def enter(own: Own, sweep: Sweep, data: str | Path) -> dict[str, Any]:
+    """Everything that is to be known about an entry, as plain data."""
+    chosen, scores = tune(own, sweep, data) if own.knobs else ({}, [])
+    tried = [{}, chosen] if chosen else [{}]
+    plan = own.trials(HELD_OUT, tried, seeds=BOARD_SEEDS, first_seed=FIRST_BOARD_SEED)
+    results = sweep(plan)
+    return {
+        "protocol": protocol_digest(),
+        "made_with": made_with(),
+        "policy": own.name,
+        "source": Path(own.file).read_text(encoding="utf-8"),
+        "knobs": list(own.knobs),
+        "configurations": len(scores),
+        "entries": tried,
+        "runs": [[one["plays"][-1], number(one["regret"])] for one in results],
+    }
+
+
+def protocol_digest() -> str:
+    """A checksum of all that the benchmark runs: entries of other protocols do not compare."""
+    return digest([plan.as_json() for plan in (board.STEPS[0], board.JUDGED)])
+
+
+def read_entry(path: str | Path) -> dict[str, Any]:
+    """An entry from its file, or an error that says what is wrong with it."""
+    try:
+        entry: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+        wanted = len(HELD_OUT) * BOARD_SEEDS * len(entry["entries"])
+        whole = len(entry["runs"]) == wanted and isinstance(entry["source"], str)
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError):
+        whole = False
+    if not whole:
+        raise ValueError(f"{path} is not an entry that heavybandit board has written, or not whole")
+    if entry["protocol"] != protocol_digest():
+        raise ValueError(f"{path} was made with another protocol than this version of heavybandit")
+    return entry
+
+
+def costs(entry: dict[str, Any], data: str | Path) -> Floats:
+    """Costs in percent of uniform play's mean: by cell, seed and entry (defaults, then tuned)."""
+    plays, regret = np.array(entry["runs"], dtype=np.float64).T
+    shape = len(HELD_OUT), BOARD_SEEDS, len(entry["entries"])
+    uniform = board.regrets(board.JUDGED, data)[:, :, board.PLACES["Uniform"]].mean(axis=1)
+    return np.asarray((100 * regret / plays).reshape(shape) / uniform[:, None, None])
+
+
+def check(entry: dict[str, Any], seed: int, plays: float) -> tuple[int, list[str]]:
+    """Run a random sample of an entry again: how many runs, and which come out differently."""
+    with tempfile.TemporaryDirectory(prefix="heavybandit-entry-") as folder:
+        file = Path(folder) / "entry.py"
+        file.write_text(entry["source"], encoding="utf-8")
+        own = Own(str(file), entry["policy"])
+        how = {"seeds": BOARD_SEEDS, "first_seed": FIRST_BOARD_SEED}
+        specs = own.trials(HELD_OUT, entry["entries"], **how).runs()
+        made, spent, differences = 0, 0, []
+        for i in np.random.default_rng(seed).permutation(len(specs)).tolist():
+            if made and spent + specs[i].plays > plays:
+                continue
+            result = specs[i].run([specs[i]])[0]
+            again = [result["plays"][-1], number(result["regret"])]
+            if again != entry["runs"][i]:
+                told = f"run {i}, {specs[i].text()}"
+                differences.append(f"{told}: {entry['runs'][i]} is stated, {again} comes out")
+            made, spent = made + 1, spent + specs[i].plays
+    return made, differences

@@ -1,0 +1,190 @@
+"""What notebook 09 shows of the benchmark: tables, a figure, and data/leaderboard.csv."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..pipeline.recipes import make_world
+from ..pipeline.tables import csv_text, write_if_new
+from ..policy import Floats
+from . import plotting
+from .leaderboard import (
+    CHOSEN,
+    GROUPS,
+    MOVES,
+    RIDGE,
+    STEPS,
+    Entry,
+    Standings,
+    configurations,
+    regrets,
+)
+from .protocol import FIRST, HELD_OUT, KNOBS, MARGIN, THEN, TRAINING, range_of
+from .showing import fixed, number
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FROZEN = 99.0
+"""Percent of rounds with the same arm as if all payoffs were 0, from which an entry is frozen."""
+
+
+def cell_rows() -> list[dict[str, Any]]:
+    """What the cells are: sizes, horizons, and what policies are told."""
+    rows = []
+    for words, cells in (("training", TRAINING), ("held out", HELD_OUT)):
+        for cell in cells:
+            world = make_world(cell.world, cell.horizon)
+            wrong = f", v × {cell.v_factor:g}" if cell.v_factor != 1 else ""
+            rows.append(
+                {
+                    "set": words,
+                    "cell": cell.name,
+                    "d": world.dim,
+                    "K": world.n_arms,
+                    "plays": cell.horizon,
+                    "ε told": f"{cell.eps:g}{wrong}",
+                }
+            )
+    return rows
+
+
+def inside_rows(folder: str | Path) -> list[dict[str, Any]]:
+    """Each knob of each choice: its value, what was tried, and what a decade up and down scores.
+
+    A move that scores lower by more than MARGIN would put the optimum elsewhere.
+    """
+    moved, first = regrets(MOVES, folder), regrets(STEPS[0], folder)
+    uniform = first[:, :, 0].mean(axis=1)[:, None, None] / 100
+    everything = np.concatenate([regrets(plan, folder) for plan in STEPS], axis=2) / uniform
+    moved = moved / uniform
+    rows, at = [], 0
+    for i, policy in enumerate(KNOBS):
+        tried, chosen = configurations(policy), CHOSEN[policy][-1]
+        step, place = divmod(chosen - FIRST, THEN)
+        column = 1 + i * FIRST + chosen
+        if chosen >= FIRST:
+            column = 1 + len(KNOBS) * (FIRST + step * THEN) + i * THEN + place
+        home = everything[:, :, column]
+        for knob in KNOBS[policy]:
+            values = [one[knob] for one in tried]
+            row: dict[str, Any] = {
+                "policy": policy,
+                "knob": knob,
+                "chosen": number(tried[chosen][knob]),
+                "tried from": number(min(*values, *range_of(policy, knob))),
+                "to": number(max(*values, *range_of(policy, knob))),
+                "score": float(home.mean()),
+            }
+            inside = True
+            for words in ("× 10", "÷ 10"):
+                row[words] = float((moved[:, :, at] - home).mean())
+                inside = inside and row[words] >= -MARGIN
+                at += 1
+            row["inside"] = "yes" if inside else "no"
+            rows.append(row)
+    return rows
+
+
+def board_rows(found: Standings, same: Floats) -> list[dict[str, Any]]:
+    """One row per entry, by group and then by mean cost, compared with tuned ridge regression."""
+    rows = []
+    for group, words in GROUPS.items():
+        for entry in found.group(group):
+            gap, off = found.over_ridge(entry)
+            cells = found[entry].mean(axis=1)
+            frozen = same[:, found.entries.index(entry)] >= FROZEN
+            rows.append(
+                {
+                    "constants": words,
+                    "entry": entry.name,
+                    "mean cost": float(cells.mean()),
+                    "minus tuned ridge": "–" if entry == RIDGE else signed(gap, off, 1),
+                    "worst cell": float(cells.max()),
+                    "cells above 100": int((cells > 100.05).sum()),  # beyond rounding
+                    "cells frozen": int(frozen.sum()),
+                }
+            )
+    return rows
+
+
+def against_ridge(
+    found: Standings, clipped: Floats, entries: Sequence[Entry]
+) -> list[dict[str, Any]]:
+    """By held-out cell: tuned ridge regression's cost, and how much more each entry costs.
+
+    Limits hold for all of these together; in brackets the share of payoffs clipped or dropped.
+    """
+    rows = []
+    for i, cell in enumerate(HELD_OUT):
+        row: dict[str, Any] = {"cell": cell.name, "tuned ridge": float(found[RIDGE][i].mean())}
+        for entry in entries:
+            gap, off = found.cell_gap(i, entry, RIDGE, len(HELD_OUT) * len(entries))
+            sure = "*" if abs(gap) > off else ""
+            share = clipped[i, found.entries.index(entry)]
+            row[f"{entry.name}, {entry.group}"] = f"{signed(gap, off)}{sure} ({share:.0f} %)"
+        rows.append(row)
+    return rows
+
+
+def signed(gap: float, off: float, places: int = 0) -> str:
+    """A difference and how far it may be off."""
+    plus = "+" if gap > 0 else ""
+    return f"{plus}{fixed(gap, places)} ± {off:.{places}f}"
+
+
+COLUMNS = (
+    *("instance", "noise", "policy", "constants", "cost", "over_ridge", "over_ridge_off"),
+    *("clipped", "same_as_payoffs_of_0"),
+)
+
+
+def write_table(found: Standings, clipped: Floats, same: Floats, folder: str | Path) -> Path:
+    """Write everyone's standing in every held-out cell as leaderboard.csv; returns its path.
+
+    Costs are in percent of uniform play's; limits hold for all differences in a cell together.
+    """
+    rows = []
+    for i, cell in enumerate(HELD_OUT):
+        instance, _, noise = cell.name.partition(", ")
+        for entry in sorted(found.entries, key=lambda entry: float(found[entry][i].mean())):
+            place = found.entries.index(entry)
+            gap, off = found.cell_gap(i, entry, RIDGE, len(found.entries) - 1)
+            rows.append(
+                [
+                    *(instance, noise, entry.label, entry.group),
+                    *(f"{x:.4f}" for x in (found[entry][i].mean(), gap, off)),
+                    *(f"{share[i, place]:.3f}" for share in (clipped, same)),
+                ]
+            )
+    return write_if_new(Path(folder) / "leaderboard.csv", csv_text(COLUMNS, rows))
+
+
+def draw_board(found: Standings) -> Figure:
+    """Mean cost of every entry over the held-out cells, with limits for its gap to tuned ridge."""
+    figure, axes = plotting.panels(size=(7.9, 7.0))
+    shown: list[Entry | str] = []
+    for group, words in GROUPS.items():
+        shown += [words, *found.group(group)]
+    reference = found.mean(RIDGE)
+    for at, line in enumerate(shown):
+        if isinstance(line, str):
+            continue
+        gap, off = found.over_ridge(line)
+        colour = plotting.PALETTE[list(GROUPS).index(line.group)]
+        axes.hlines(at, reference + gap - off, reference + gap + off, color=colour, linewidth=2.5)
+        axes.plot(reference + gap, at, "o", color=colour, markersize=4.5)
+    axes.axvline(reference, color="#666666", linewidth=0.9, linestyle="--")
+    axes.axvline(100, color="#000000", linewidth=0.9)
+    names = [line if isinstance(line, str) else line.name for line in shown]
+    axes.set_yticks(range(len(shown)), names, fontsize=8)
+    for label, line in zip(axes.get_yticklabels(), shown, strict=True):
+        label.set_fontweight("bold" if isinstance(line, str) else "normal")
+    axes.set_ylim(len(shown) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("mean cost over the held-out cells, % of uniform play's")
+    return figure

@@ -1,0 +1,375 @@
+"""The benchmark of notebook 09 as data: worlds, knobs, budgets, seeds and entries.
+
+Written down before it is run, and the same for everyone:
+
+- **Knobs.** A policy is tuned in those of `RANGES` that it has, and in nothing else.
+- **Budget.** Every policy gets the same number of configurations, whether it has one knob or four:
+  32 points of Sobol's sequence over the ranges, on a logarithmic scale; 16 points in a box of one
+  decade to each side around the best of them; 16 in a box of a third of a decade to each side
+  around the best of all so far. The boxes may leave the ranges, so that these widen by themselves.
+- **Training.** A configuration's score is its mean cost, in percent of uniform play's, over the
+  training cells on two seeds. The lowest score wins, and of equal ones the first.
+- **Judgement.** Everyone plays the held-out cells, on seeds that tuning never saw. No held-out cell
+  is a training cell; one has a world of theirs, at another horizon and with other information.
+- **Moves.** Afterwards each knob of each winner is moved by a decade up and down, on the training
+  cells. A winner lies inside its range if no move scores more than 2 points lower than it does.
+- **Limits.** Costs are averaged over the held-out cells, seed by seed; differences are paired. All
+  differences that are stated have simultaneous limits (Bonferroni, Student's t, 95 % together).
+  No order is stated that they do not support.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..pipeline.recipes import Recipe, make_world, recipe, with_bound
+from ..pipeline.spec import ENGINE_VERSION, Plan, RunSpec, Spec, number
+from ..policy import Floats
+
+RANGES = {
+    "ridge": (1e-2, 1e5),
+    "width_scale": (1e-7, 10.0),
+    "threshold_scale": (1e-3, 100.0),
+    "level_scale": (1e-3, 10.0),
+}
+"""What is tried at first, from … to."""
+
+DROPPING = ("SupBTC", "TOFU")
+"""Whose thresholds start at 0.3: they look at all that may be dropped again in every round, which
+for smaller thresholds is most of the history."""
+
+_WIDTHS, _CLIPS = ("ridge", "width_scale"), ("ridge", "width_scale", "threshold_scale")
+KNOBS: dict[str, tuple[str, ...]] = {
+    "SupBMM": (*_WIDTHS, "level_scale"),
+    "SupBTC": (*_CLIPS, "level_scale"),
+    **dict.fromkeys(("MoM", "MENU", "LinUCB"), _WIDTHS),
+    **dict.fromkeys(("CRT", "TOFU", "HeavyOFUL", "HvtUCB", "ClippedUCB"), _CLIPS),
+    "GreedyRidge": ("ridge",),
+}
+"""Who is tuned, in which knobs: all that each has. FlatBMM and FlatBTC are not entries: nobody has
+published them as algorithms, and for ε < 1 FlatBTC goes through its history in most rounds."""
+
+UNBOUNDED = ("Uniform", "GreedyRidge", "LinUCB", "ClippedUCB")  # need no bound on a moment
+
+FIRST, THEN = 32, 16  # configurations of the first step, and of each of the two that follow
+BOXES = (1.0, 1 / 3)  # how many decades they reach to each side
+MARGIN = 2.0  # points of score
+TUNING_SEEDS, FIRST_TUNING_SEED = 2, 900
+BOARD_SEEDS, FIRST_BOARD_SEED = 8, 600
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A world at a horizon, and what policies are told about its payoffs."""
+
+    name: str
+    world: Recipe
+    horizon: int
+    eps: float = 1.0  # of the moment that policies are told
+    true_eps: float | None = None  # of the moment whose bound they are told, if another
+    v_factor: float = 1.0  # by which that bound is wrong
+
+    def policy(self, entry: Recipe) -> Recipe:
+        """The entry as it plays here."""
+        if entry.name in UNBOUNDED:
+            return entry
+        told = {"delta": 0.01, **dict(entry.params)}
+        v = exact_bound(self, entry.name, str(told.get("constants", "theory")))
+        return recipe(entry.name, **told, v=self.v_factor * v, eps=self.eps)
+
+
+@functools.cache
+def exact_bound(cell: Cell, policy: str, constants: str) -> float:
+    """The exact moment that a policy needs a bound on; an integral, for some noises."""
+    exact = recipe(policy, v="exact", eps=cell.true_eps or cell.eps, constants=constants)
+    bounded = with_bound(exact, make_world(cell.world, cell.horizon))
+    return float(dict(bounded.params)["v"])
+
+
+T3 = recipe("StudentT", df=3.0)
+SKEWED = recipe("LogNormal", sigma=1.5, scale=0.5)
+HALF = recipe("SymmetricPareto", shape=1.6, scale=1.0)  # no variance; ε = ½
+STABLE = recipe("AlphaStable", alpha=1.7, scale=1.0)  # likewise
+GROSS = recipe("Outliers", scale=0.3, size=30.0, probability=0.02)
+
+
+def _varying(base: float, tilt: float, law: Recipe = SKEWED) -> Recipe:
+    return recipe("Varying", noise=law, base=base, tilt=tilt)
+
+
+TRAINING = (
+    Cell("aligned, Student's t", recipe("section6", noise=T3), 3_000),
+    Cell(
+        "misaligned, log-normal",
+        recipe("misaligned", noise=SKEWED, dim=5, n_arms=10, theta_norm=0.5),
+        3_000,
+    ),
+    Cell("symmetric, no variance", recipe("symmetric", noise=HALF), 5_000, eps=0.5),
+    Cell(
+        "fixed arms, gross errors",
+        recipe("sphere_arms", noise=GROSS, theta_norm=0.3, draw=1),
+        3_000,
+    ),
+    Cell(
+        "misaligned, skewed noise grows with the mean",
+        recipe("misaligned", noise=_varying(3.0, 3.6), dim=5, n_arms=10),
+        3_000,
+    ),
+    Cell(
+        "symmetric, Student's t, units × 10",
+        recipe("symmetric", noise=recipe("Units", noise=T3, factor=10.0), dim=20, n_arms=10),
+        3_000,
+    ),
+    Cell(
+        "symmetric, rare large payoffs",
+        recipe("symmetric", noise=recipe("TwoPointPayoff", gamma=0.05, lift=1.0), dim=5, n_arms=4),
+        10_000,
+    ),
+    Cell(
+        "symmetric, α-stable, ‖θ*‖ = 0.3",
+        recipe("symmetric", noise=STABLE, dim=5, n_arms=4, theta_norm=0.3),
+        5_000,
+        eps=0.5,
+    ),
+)
+
+HELD_OUT = (
+    Cell("aligned, log-normal", recipe("section6", noise=SKEWED), 10_000),
+    Cell(
+        "misaligned, Student's t, 50 arms",
+        recipe("misaligned", noise=recipe("StudentT", df=2.5), dim=20, n_arms=50),
+        10_000,
+    ),
+    Cell(
+        "symmetric, log-normal, ‖θ*‖ = 0.3",
+        recipe("symmetric", noise=recipe("LogNormal"), n_arms=10, theta_norm=0.3),
+        10_000,
+    ),
+    Cell("fixed arms, Student's t", recipe("sphere_arms", noise=T3, dim=10, n_arms=20), 10_000),
+    Cell(
+        "fixed arms, skewed α-stable",
+        recipe("sphere_arms", noise=recipe("AlphaStable", alpha=1.7, skew=0.8, scale=1.0)),
+        10_000,
+        eps=0.5,
+    ),
+    Cell(
+        "misaligned, skewed noise grows with the mean",
+        recipe("misaligned", noise=_varying(1.0, 1.0, recipe("LogNormal", sigma=2.0, scale=2.0))),
+        10_000,
+    ),
+    Cell(
+        "symmetric, skew differs between arms",
+        recipe("symmetric", noise=_varying(0.0, 4.0)),
+        10_000,
+    ),
+    Cell(
+        "misaligned, Student's t, units × 100",
+        recipe("misaligned", noise=recipe("Units", noise=T3, factor=100.0)),
+        10_000,
+    ),
+    Cell(
+        "symmetric, Student's t, offset + 10",
+        recipe("symmetric", noise=recipe("Units", noise=T3, offset=10.0)),
+        10_000,
+    ),
+    Cell(
+        "fixed arms, rare large payoffs",
+        recipe(
+            "sphere_arms", noise=recipe("TwoPointPayoff", gamma=0.02, lift=1.0), dim=5, n_arms=4
+        ),
+        10_000,
+    ),
+    Cell("symmetric, gross errors, d = 40", recipe("symmetric", noise=GROSS, dim=40), 10_000),
+    Cell(
+        "symmetric, no variance, v and ε misstated",
+        recipe("symmetric", noise=HALF),
+        10_000,
+        eps=1.0,
+        true_eps=0.5,
+        v_factor=0.1,
+    ),
+    Cell(
+        "symmetric, Student's t, 10⁵ plays",
+        recipe("symmetric", noise=T3, theta_norm=0.3),
+        100_000,
+    ),
+    Cell(
+        "symmetric, Student's t, 10³ plays", recipe("symmetric", noise=T3, dim=5, n_arms=4), 1_000
+    ),
+)
+
+
+def rounded(value: float) -> float:
+    """Three significant digits: what is written down is what is run."""
+    return float(f"{value:.3g}")
+
+
+@functools.cache
+def _unit_points(n: int, axes: int) -> Floats:
+    """Points of Sobol's sequence in the unit cube, moved off its sides."""
+    from scipy.stats import qmc  # slow to import, and whoever lists experiments needs no points
+
+    points: Floats = qmc.Sobol(axes, scramble=False).random_base2(n.bit_length() - 1)
+    return np.asarray((points + 0.5 / n) % 1.0)
+
+
+def range_of(policy: str, knob: str) -> tuple[float, float]:
+    """Between which values a knob is tried at first."""
+    low, high = RANGES[knob]
+    return (0.3 if knob == "threshold_scale" and policy in DROPPING else low), high
+
+
+def first_step(policy: str, knobs: tuple[str, ...]) -> list[dict[str, float]]:
+    """The configurations that are tried at first."""
+    found = []
+    ends = {name: np.log10(range_of(policy, name)) for name in knobs}
+    for point in _unit_points(FIRST, len(knobs)).tolist():
+        spans = zip(ends.items(), point, strict=True)
+        found.append({name: rounded(10 ** (a + x * (b - a))) for (name, (a, b)), x in spans})
+    return found
+
+
+def next_step(centre: dict[str, float], decades: float) -> list[dict[str, float]]:
+    """The configurations that are tried around the best so far."""
+    points = (2 * _unit_points(THEN, len(centre)) - 1).tolist()
+    return [
+        {
+            n: rounded(c * 10 ** (decades * x))
+            for (n, c), x in zip(centre.items(), point, strict=True)
+        }
+        for point in points
+    ]
+
+
+def moves(centre: dict[str, float]) -> list[dict[str, float]]:
+    """Each knob a decade up and down."""
+    return [{**centre, n: rounded(c * by)} for n, c in centre.items() for by in (10.0, 0.1)]
+
+
+@dataclass(frozen=True)
+class Trial(RunSpec):
+    """A run of the benchmark: an entry in a cell."""
+
+    cell: str = ""
+    entry: int = 0  # its place among the experiment's entries
+
+    columns: ClassVar[tuple[str, ...]] = (
+        *("run", "cell", "policy", "entry", "seed", "plays", "regret", "truncated", "explored"),
+    )
+
+    def settings(self) -> dict[str, Any]:
+        return {"cell": self.cell, "policy": self.policy.name, "entry": self.entry}
+
+    def row(self, index: int, result: dict[str, Any]) -> list[str]:
+        """A short line: there are many of them, and the sidecar says what an entry is."""
+        seen = result["diagnostics"]
+        return [
+            *(str(index), self.cell, self.policy.name, str(self.entry), str(self.seed)),
+            *(str(result["plays"][-1]), number(result["regret"]), str(seen["truncated"])),
+            str(sum(seen["explored"])),
+        ]
+
+
+@dataclass(frozen=True)
+class Judged(Trial):
+    """A run of the board, with all that other experiments tell of theirs."""
+
+    columns = RunSpec.columns
+    settings, row = RunSpec.settings, RunSpec.row
+
+
+@dataclass(frozen=True)
+class Shown(Trial):
+    """The same beside a run on the same contexts whose payoffs are all 0."""
+
+    columns = (*Trial.columns, "same")
+
+    def as_json(self) -> dict[str, Any]:
+        return {**super().as_json(), "beside": "payoffs of 0"}
+
+    @classmethod
+    def run(cls, group: Any, report: Any = None) -> list[dict[str, Any]]:
+        """Also the share of rounds in which both choose the same arm."""
+        from ..noise import Levels
+        from ..simulate import simulate_all
+
+        world = make_world(group[0].world, group[0].horizon)
+        silent = replace(world, theta=(0.0,) * world.dim, noise=Levels([0.0], [1.0]))
+        results = super().run(group, report)
+        arms = [
+            [
+                run.arms
+                for run in simulate_all(
+                    [spec.make_policy(world) for spec in group],
+                    where,
+                    group[0].seed,
+                    keep_arms=True,
+                )
+            ]
+            for where in (world, silent)
+        ]
+        for result, paid, unpaid in zip(results, *arms, strict=True):
+            result["diagnostics"]["same"] = float(np.mean(paid == unpaid))
+        return results
+
+    def row(self, index: int, result: dict[str, Any]) -> list[str]:
+        return [*super().row(index, result), number(result["diagnostics"]["same"])]
+
+
+@dataclass(frozen=True)
+class Trials(Plan):
+    """Entries in cells, in the order cell, seed, entry; of a run the regret at the end is kept."""
+
+    cells: tuple[Cell, ...]
+    count: int  # of entries
+    make: Callable[[], tuple[Recipe, ...]]  # makes them, when they are needed
+    _: KW_ONLY
+    spec: type[Trial] = Trial
+    at_most: int | None = None  # plays, if shorter than a cell's horizon
+
+    @functools.cached_property
+    def entries(self) -> tuple[Recipe, ...]:
+        """Who plays, as recipes without what a cell tells them."""
+        return self.make()
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "cells": [
+                {**vars(cell), "world": cell.world.as_json(), "horizon": self.horizon(cell)}
+                for cell in self.cells
+            ],
+            "entries": [entry.as_json() for entry in self.entries],
+            "seeds": self.seeds,
+            "first_seed": self.first_seed,
+            "engine": ENGINE_VERSION,
+        }
+
+    def horizon(self, cell: Cell) -> int:
+        """How many plays are made in a cell."""
+        return min(cell.horizon, self.at_most or cell.horizon)
+
+    def told(self, cell: Cell, entry: Recipe) -> Recipe:
+        """An entry as it plays in a cell."""
+        return cell.policy(entry)
+
+    def groups(self) -> Iterator[list[Spec]]:
+        for cell in self.cells:
+            policies = [self.told(cell, entry) for entry in self.entries]
+            for seed in range(self.first_seed, self.first_seed + self.seeds):
+                yield [
+                    self.spec(cell.world, policy, self.horizon(cell), seed, 1, False, cell.name, i)
+                    for i, policy in enumerate(policies)
+                ]
+
+    def size(self) -> tuple[int, int]:
+        each = self.count * self.seeds
+        return each * len(self.cells), each * sum(map(self.horizon, self.cells))
+
+    def has_curve(self, spec: Spec) -> bool:
+        return False

@@ -1,0 +1,113 @@
+"""A policy of the reader's in the benchmark: tuned by the protocol, written down, run again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from heavybandit.cli import entering
+from heavybandit.pipeline.spec import Plan
+from heavybandit.replication import leaderboard as board
+from heavybandit.replication.protocol import BOARD_SEEDS, HELD_OUT, TRAINING
+
+DATA = Path(__file__).parents[2] / "data"
+MINE = '''
+import numpy as np
+
+class Mine:
+    """Plays the arm along a fixed direction, which `ridge` turns; luck if it is asked to."""
+
+    def __init__(self, horizon, n_arms, dim, ridge=1.0, v=None, seed=0):
+        self.plays, self.rounds, self.ridge, self.v = 1, horizon, ridge, v
+        self.rng = np.random.default_rng(seed)
+
+    def select(self, contexts):
+        return int(np.argmax(contexts[:, 0] + self.ridge * contexts[:, -1]))
+
+    def update(self, payoffs):
+        pass
+'''
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> entering.Own:
+    file = tmp_path / "mine.py"
+    file.write_text(MINE, encoding="utf-8")
+    return entering.Own(str(file), "Mine")
+
+
+def played(plan: Plan) -> list[dict[str, Any]]:
+    """All runs of a plan, one by one."""
+    return [spec.run([spec])[0] for spec in plan.runs()]
+
+
+def test_tuning_finds_the_optimum_of_a_knob_with_the_protocols_budget(own: entering.Own) -> None:
+    """A made-up regret that is least at ridge = 150."""
+    tried: list[float] = []
+
+    def made_up(plan: Plan) -> list[dict[str, Any]]:
+        ridges = [dict(spec.policy.params)["ridge"] for spec in plan.runs()]  # type: ignore[attr-defined]
+        tried.extend(ridges[: len(ridges) // (2 * len(TRAINING))])
+        return [{"regret": 1 + abs(np.log10(x / 150)), "plays": [10]} for x in ridges]
+
+    chosen, scores = entering.tune(own, made_up, DATA)
+    assert own.knobs == ("ridge",)
+    assert len(scores) == len(tried) == 64
+    assert chosen["ridge"] == pytest.approx(150, rel=0.1)
+
+
+def test_own_policies_are_told_what_they_have_arguments_for(own: entering.Own) -> None:
+    plan = own.trials(TRAINING[:1], [{"ridge": 2.0}], seeds=1)
+    (spec,) = plan.runs()
+    assert dict(spec.policy.params) == {"ridge": 2.0, "v": 4.0}  # type: ignore[attr-defined]
+    changed = Path(own.file)
+    changed.write_text(MINE + "# another text\n", encoding="utf-8")
+    (other,) = own.trials(TRAINING[:1], [{"ridge": 2.0}], seeds=1).runs()
+    assert other.key != spec.key
+    with pytest.raises(ValueError, match="was changed while its runs were under way"):
+        spec.run([spec])
+
+
+def test_an_entry_can_be_run_again_and_a_changed_one_is_found_out(
+    own: entering.Own, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entering, "HELD_OUT", HELD_OUT[-1:])
+    monkeypatch.setattr(entering, "BOARD_SEEDS", 2)
+    monkeypatch.setattr(entering, "tune", lambda *_: ({"ridge": 3.0}, [1.0] * 64))
+    entry = entering.enter(own, played, DATA)
+    assert entry["entries"] == [{}, {"ridge": 3.0}]
+    assert len(entry["runs"]) == 4
+    file = tmp_path / "mine.board.json"
+    file.write_text(json.dumps(entry), encoding="utf-8")
+    assert entering.read_entry(file) == entry
+    assert entering.check(entry, 0, 1e9) == (4, [])
+    assert entering.check(entry, 0, 1_500)[0] == 1
+    runs, differences = entering.check({**entry, "runs": [[1000, "1"]] * 4}, 0, 1e9)
+    assert (runs, len(differences)) == (4, 4)
+    for wrong, words in (
+        ({**entry, "protocol": "0"}, "another protocol"),
+        ({**entry, "runs": entry["runs"][1:]}, "not whole"),
+        ({}, "not an entry"),
+    ):
+        file.write_text(json.dumps(wrong), encoding="utf-8")
+        with pytest.raises(ValueError, match=words):
+            entering.read_entry(file)
+
+
+def test_an_entry_stands_beside_the_recorded_ones_on_their_scale() -> None:
+    """With the plays and regrets of the recorded tuned ridge it has its costs."""
+    place = board.BOARD.index(board.RIDGE)
+    recorded = board.regrets(board.JUDGED, DATA)[:, :, place]
+    runs = [[1, regret] for regret in recorded.ravel().tolist()]
+    entry = {"entries": [{}], "runs": runs, "policy": "Mine"}
+    costs = entering.costs(entry, DATA)
+    assert costs.shape == (len(HELD_OUT), BOARD_SEEDS, 1)
+    found = board.with_others(costs, entry, DATA)
+    assert len(found.entries) == len(board.BOARD) + 1
+    np.testing.assert_allclose(found[found.entries[-1]], found[board.RIDGE])
+    told = {name: (gap, off) for name, _, gap, off in board.lines(found)}
+    assert told["Mine (own), defaults"] == pytest.approx((0.0, 0.0), abs=1e-9)

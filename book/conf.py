@@ -22,6 +22,8 @@ extensions = [
 # The notebooks are shown as they are committed: nbval has compared their numbers already.
 nb_execution_mode = "off"
 nb_merge_streams = True
+nb_code_prompt_show = "code"
+nb_code_prompt_hide = "code"
 myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
 myst_dmath_double_inline = True  # a displayed formula may end a sentence
 myst_heading_anchors = 4
@@ -38,7 +40,10 @@ html_title = "heavybandit"
 html_static_path = ["_static"]
 html_favicon = "_static/favicon.svg"
 html_css_files = ["book.css"]
-html_js_files = [("tables.js", {"defer": "defer"})]
+SCRIPTS = ("math.js", "tables.js", "figures.js", "fold.js", "steps.js")
+html_js_files = [(name, {"defer": "defer"}) for name in SCRIPTS]
+# Without its menu MathJax makes no formula a stop of the Tab key.
+mathjax3_config = {"options": {"enableMenu": False}}
 html_context = {"default_mode": "auto"}
 html_copy_source = False
 html_use_index = False  # search finds what an index would list
@@ -52,7 +57,13 @@ html_theme_options = {
     "navbar_end": [],
     "navbar_persistent": [],  # the sidebar has the search; on a phone, the page's own head
     # Tables and source beside words need the width that a page's own contents would take.
-    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "algorithms": []},
+    "secondary_sidebar_items": {
+        "**": ["page-toc"],
+        "index": [],
+        "algorithms": [],
+        "poster": [],
+        "explorer": [],
+    },
     "use_download_button": False,
     "use_fullscreen_button": False,
     "home_page_in_toc": True,
@@ -63,6 +74,7 @@ html_theme_options = {
 }
 
 
+ALIAS = re.compile(r"TypeAliasForwardRef\('(\w+)'\)")  # how Sphinx spells an alias within a type
 FLOATS = re.compile(
     r"~?(numpy\.)?ndarray\[tuple\[[^]]*\], ~?(numpy\.)?dtype\[~?(numpy\.)?float64\]\]"
 )
@@ -99,8 +111,8 @@ def as_it_stands(*event: Any) -> None:
 
 
 def briefly(*event: Any) -> tuple[str | None, ...]:
-    """NumPy's type of an array of floats, spelled out, would hide everything else."""
-    return tuple(part and FLOATS.sub("Floats", part) for part in event[-2:])
+    """Arrays by their short names: spelled out, NumPy's types would hide everything else."""
+    return tuple(part and ALIAS.sub(r"\1", FLOATS.sub("Floats", part)) for part in event[-2:])
 
 
 def setup(app: Any) -> None:

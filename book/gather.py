@@ -9,8 +9,8 @@ an error with a sentence, so that no page is published with a hole.
 from __future__ import annotations
 
 import ast
+import base64
 import inspect
-import json
 import os
 import re
 import shutil
@@ -21,8 +21,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import explore
+import front
 import heavybandit
+import notes
 import steps
+from chapters import chapter, short
 from heavybandit.replication import claims, ledger
 from heavybandit.replication.notebooks import numbered
 
@@ -49,6 +53,8 @@ class Book:
         self.root = root
         self.out = out
         self.chapters = numbered(root / "notebooks")
+        texts = (root / name for name in ("book/readings.md", "ERRATA.md", "book/glossary.md"))
+        self.notes = notes.read(*(p.read_text(encoding="utf-8") for p in texts))
         self.pages = {f"notebooks/{path.name}": path.name for path in self.chapters}
         self.pages |= {"ERRATA.md": "errata.md", "README.md": "index.md"}
         self.pages |= {f"book/{path.name}": path.name for path in (root / "book").glob("*.md")}
@@ -74,8 +80,21 @@ class Book:
         if not (self.root / file).is_file():
             raise ValueError(f"{page} links to {link}, and {file} is no file of the repository")
         if file.endswith((".png", ".svg")):
-            return self._copied(file)
+            return self._copied(self.in_lines(file))
         return self.shown(file)
+
+    def in_lines(self, file: str) -> str:
+        """The SVG beside a PNG, which stays sharp when it is enlarged, where there is one."""
+        drawn = f"{file.removesuffix('.png')}.svg"
+        return drawn if (self.root / drawn).is_file() else file
+
+    def figure(self, png: str, page: str) -> str:
+        """The SVG of a figure that a notebook holds as PNG, in base64."""
+        raw = base64.b64decode(png)
+        for path in sorted((self.root / "figures").glob("*.png")):
+            if path.stat().st_size == len(raw) and path.read_bytes() == raw:
+                return path.with_suffix(".svg").read_text(encoding="utf-8")
+        raise ValueError(f"{page} shows a figure that is not in figures/: execute it again")
 
     def _copied(self, file: str) -> str:
         target = self.out / file
@@ -103,7 +122,7 @@ class Book:
 
 
 class PageLinks(ledger.Links):
-    """Where the links of the claims table lead from the first page of the book."""
+    """Where the links of the claims table lead from a page of the book."""
 
     def __init__(self, book: Book) -> None:
         self.book = book
@@ -116,12 +135,12 @@ class PageLinks(ledger.Links):
         """A link into the API or, for what is not part of it, to the source."""
         if any(dotted.startswith(f"{module}.") for module in MODULES):
             return f"{{py:obj}}`{dotted} <heavybandit.{dotted}>`"
-        return f"[`{dotted}`]({self.book.page_of('', ledger.source_file(dotted), 'index.md')})"
+        return f"[`{dotted}`]({self.book.page_of('', ledger.source_file(dotted), 'verdicts.md')})"
 
     def test(self, test: str) -> str:
         """A link to the file that holds the test."""
         file = test.partition("::")[0]
-        return f"[{ledger.sentence(test)}]({self.book.page_of('', file, 'index.md')})"
+        return f"[{ledger.sentence(test)}]({self.book.page_of('', file, 'verdicts.md')})"
 
 
 def gather(root: Path = ROOT, out: Path | None = None) -> Path:
@@ -131,17 +150,13 @@ def gather(root: Path = ROOT, out: Path | None = None) -> Path:
     out.mkdir(parents=True)
     book = Book(root, out)
     shutil.copytree(root / "book" / "_static", out / "_static")
+    explore.write(root / "data", out / "_static" / "explorer")
     shutil.copyfile(root / "book" / "conf.py", out / "conf.py")
     for path in sorted((root / "book").glob("*.md")):
         text = path.read_text(encoding="utf-8")
         if path.name == "glossary.md":
             check_glossary(text)
-        if path.name == "algorithms.md":
-            text += "\n" + algorithms(root)
-        text = book.relinked(text, "book", path.name)
-        if path.name == "index.md":
-            text = first_page(text, book)
-        book.write(path.name, text)
+        book.write(path.name, filled(book.relinked(text, "book", path.name), book, path.name))
     for path in book.chapters:
         book.write(path.name, chapter(path, book))
     book.write("errata.md", errata((root / "ERRATA.md").read_text(encoding="utf-8"), book))
@@ -150,55 +165,50 @@ def gather(root: Path = ROOT, out: Path | None = None) -> Path:
     return out
 
 
-def first_page(text: str, book: Book) -> str:
-    """The landing page with the claims table and the contents in place of their marks."""
-    entries = claims.read(book.root / "data")
-    table = f"```{{table}}\n:class: claims\n\n{ledger.table(entries, PageLinks(book))}```"
-    for mark, content in (("<!-- claims -->", table), ("<!-- contents -->", contents(book))):
-        if text.count(mark) != 1:
-            raise ValueError(f"index.md must hold {mark} once, not {text.count(mark)} times")
-        text = text.replace(mark, content)
+def filled(text: str, book: Book, page: str) -> str:
+    """A page with what follows from the repository in the places of its marks."""
+    for mark in re.findall(r"^<!-- (\w+) -->$", text, re.M):
+        text = text.replace(f"<!-- {mark} -->", made(mark, book, page))
     return text
 
 
+def made(mark: str, book: Book, page: str) -> str:
+    """What stands in the place of a mark."""
+    if mark == "contents":
+        return contents(book)
+    if mark in ("findings", "advice"):
+        readme = (book.root / "README.md").read_text(encoding="utf-8")
+        text = front.findings(readme)
+        if mark == "advice":
+            text = front.section(readme, "What should I use?")
+        return book.relinked(text, "", page)
+    if mark == "algorithms":
+        return book.relinked(algorithms(book), "book", page)
+    entries = claims.read(book.root / "data")
+    if mark == "verdicts":
+        return front.strip(entries)
+    if mark == "claims":
+        return f"```{{table}}\n:class: claims\n\n{ledger.table(entries, PageLinks(book))}```"
+    if mark == "poster":
+        panels = tomllib.loads((book.root / "book" / "poster.toml").read_text(encoding="utf-8"))
+        return book.relinked(front.poster(panels["section"], entries), "book", page)
+    raise ValueError(f"{page} has the mark {mark!r}, which stands for nothing")
+
+
 def contents(book: Book) -> str:
-    """The table of contents; a page that is not there yet is left out."""
-    reading = ("algorithms.md", "bounds.md", "glossary.md", "readings.md")
+    """The table of contents."""
     parts = {
-        "Beside the paper": [name for name in reading if (book.root / "book" / name).exists()],
+        "Beside the paper": ["poster.md", "algorithms.md", "bounds.md", "readings.md"],
         "What was found": [f"{short(path)} <{path.name}>" for path in book.chapters],
-        "Look up": ["errata.md", "api.md"],
+        "What breaks": ["verdicts.md", "errata.md"],
+        "Use it": ["use.md", "guide.md", "explorer.md"],
+        "Look up": ["glossary.md", "api.md"],
         "Modules": [f"{title} <{page_name(module)}>" for module, title in MODULES.items()],
     }
     return "\n\n".join(
         f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(pages) + "\n```"
         for caption, pages in parts.items()
     )
-
-
-def short(path: Path) -> str:
-    """A chapter's title as the sidebar has room for: what stands before the colon."""
-    first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
-    return first.splitlines()[0].removeprefix("# ").partition(":")[0]
-
-
-def chapter(path: Path, book: Book) -> str:
-    """A notebook with its links led to pages; outputs and figures stay as committed."""
-    notebook = json.loads(path.read_text(encoding="utf-8"))
-    for cell in notebook["cells"]:
-        if cell["cell_type"] == "markdown":
-            text = book.relinked("".join(cell["source"]), "notebooks", path.name)
-            cell["source"] = text.splitlines(keepends=True)
-        words = [
-            output["metadata"]["image/png"]["alt"]
-            for output in cell.get("outputs", [])
-            if "image/png" in output.get("data", {})
-        ]
-        if len(words) > 1:
-            raise ValueError(f"{path.name} has a cell with {len(words)} figures, but 1 is allowed")
-        if words:  # myst-nb takes an image's words from its cell alone
-            cell["metadata"]["mystnb"] = {"image": {"alt": " ".join(words[0].split())}}
-    return json.dumps(notebook, ensure_ascii=False)
 
 
 def errata(text: str, book: Book) -> str:
@@ -214,11 +224,11 @@ def errata(text: str, book: Book) -> str:
     return "\n".join(lines) + "\n"
 
 
-def algorithms(root: Path) -> str:
+def algorithms(book: Book) -> str:
     """Algorithms 1 to 3, the words beside the source."""
-    words = tomllib.loads((root / "book" / "algorithms.toml").read_text(encoding="utf-8"))
-    source = (root / "src" / "heavybandit" / "paper.py").read_text(encoding="utf-8")
-    return steps.page(words["algorithm"], source)
+    words = tomllib.loads((book.root / "book" / "algorithms.toml").read_text(encoding="utf-8"))
+    source = (book.root / "src" / "heavybandit" / "paper.py").read_text(encoding="utf-8")
+    return steps.page(words["algorithm"], source, book.notes.readings)
 
 
 def check_glossary(text: str) -> None:

@@ -1,4 +1,4 @@
-"""The paper's steps beside the lines that transcribe them.
+"""The paper's steps beside the source that transcribes them, whole.
 
 Our wording of each step stands in book/algorithms.toml; the lines are those of `paper.py` whose
 comment names the step (`# step 6`, `# steps 8–9`). Neither may be without the other, and together
@@ -141,20 +141,49 @@ def paired(algorithm: dict[str, Any], source: str) -> list[Paired]:
     ]
 
 
-def page(algorithms: Sequence[dict[str, Any]], source: str) -> str:
-    """The page in MyST Markdown: one row per step, the words first and the lines beside them."""
+def whole(source: str, name: str) -> str:
+    """A function or class of the source from its first line to its last, with line numbers."""
+    node = next(n for n in ast.parse(source).body if getattr(n, "name", None) == name)
+    lines = source.splitlines()[node.lineno - 1 : _end(node)]
+    start = f":lineno-start: {node.lineno}"
+    return "\n".join(["```{code-block} python", start, "", *lines, "```"])
+
+
+def page(algorithms: Sequence[dict[str, Any]], source: str, readings: dict[str, str]) -> str:
+    """The page in MyST Markdown: the words of each step, and beside them the source, whole.
+
+    A step carries the numbers of its lines as classes, by which a script finds them.
+    """
     parts = []
     for algorithm in algorithms:
         parts.append(f"## Algorithm {algorithm['number']}: {algorithm['title']}\n")
         parts.append(algorithm["intro"].strip() + "\n")
-        for pair in paired(algorithm, source):
-            code = "\n".join(_code(piece) for piece in pair.source)
-            parts.append(
-                f"::::{{container}} step\n:::{{container}} says\n**{heading(pair.steps)}.** "
-                f"{pair.text}\n:::\n:::{{container}} does\n{code}\n:::\n::::\n"
-            )
+        told: set[str] = set()
+        steps = [_step(pair, readings, told) for pair in paired(algorithm, source)]
+        code = [whole(source, name) for name in algorithm["names"]]
+        parts.append(
+            "::::::{container} algorithm\n:::::{container} steps\n"
+            + "\n".join(steps)
+            + "\n:::::\n:::::{container} source\n"
+            + "\n\n".join(code)
+            + "\n:::::\n::::::\n"
+        )
     return "\n".join(parts)
 
 
-def _code(piece: Marked) -> str:
-    return f"```{{code-block}} python\n:lineno-start: {piece.first}\n\n{piece.text}\n```"
+def _step(pair: Paired, readings: dict[str, str], told: set[str]) -> str:
+    """One step with its lines' numbers, and the readings it names that were not told before."""
+    lines = [
+        f"line-{piece.first + i}"
+        for piece in pair.source
+        for i in range(len(piece.text.splitlines()))
+    ]
+    named = [name for name in re.findall(r"\bR\d+\b", pair.text) if name not in told]
+    told.update(named)
+    notes = "".join(
+        f"\n:::{{container}} reading\n**{name}.** {readings[name]}.\n:::" for name in named
+    )
+    return (
+        f"::::{{container}} step {' '.join(lines)}\n**{heading(pair.steps)}.** {pair.text}\n"
+        f"{notes}\n::::"
+    )

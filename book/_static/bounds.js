@@ -22,7 +22,7 @@
   }
 
   function requireDelta(delta) {
-    demand(delta > 0 && delta < 1, "delta", delta, "in (0, 1)");
+    demand(delta >= 1e-200 && delta < 1, "delta", delta, "in [1e-200, 1)");
   }
 
   function requirePositive(name, value) {
@@ -667,13 +667,14 @@
     show();
     say("bounds-note", notes.join(" "));
 
+    // The theme adds and removes columns after the page has loaded, without the window changing.
     const plot = document.getElementById("bounds-plot");
     let width = plot.clientWidth;
-    window.addEventListener("resize", () => {
+    new ResizeObserver(() => {
       if (plot.clientWidth === width) return;
       width = plot.clientWidth;
       draw(plot, setting, evaluate(setting));
-    });
+    }).observe(plot);
   }
 
   window.heavybanditBounds = {

@@ -7,6 +7,44 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 });
 
+// Numbers stand right, one below the other; a column that holds words stands left, head and all.
+function alignColumns(table) {
+  const rows = [...table.rows].filter((row) => row.cells.length === table.rows[0].cells.length);
+  const signs = /^[\d\s.,·+\-−–⁰¹²³⁴-⁹⁻%±×∞()]+$/;
+  const numeric = (text) => (/\d/.test(text) ? signs : /^[–\s]*$/).test(text);
+  [...table.rows[0].cells].forEach((_, i) => {
+    const body = rows.filter((row) => row.parentElement.tagName === "TBODY").map((row) => row.cells[i]);
+    if (body.every((cell) => numeric(cell.textContent))) return;
+    for (const row of rows) row.cells[i].classList.add("words");
+  });
+}
+
+// A table that is wider than its place scrolls there, by keys too. What does not scroll is no stop.
+document.addEventListener("DOMContentLoaded", () => {
+  const places = [];
+  for (const table of document.querySelectorAll(".cell_output table.dataframe")) {
+    const place = document.createElement("div");
+    place.className = "wide-table";
+    table.replaceWith(place);
+    place.append(table);
+    places.push(place);
+    alignColumns(table);
+  }
+  const mark = () => {
+    for (const place of places) {
+      const wide = place.scrollWidth > place.clientWidth + 1;
+      const caption = place.querySelector("caption");
+      const name = caption?.textContent ?? "table";
+      if (caption) caption.style.width = wide ? `${place.clientWidth}px` : ""; // to be read unscrolled
+      for (const [key, value] of [["tabindex", "0"], ["role", "region"], ["aria-label", name]]) {
+        if (wide) place.setAttribute(key, value);
+        else place.removeAttribute(key);
+      }
+    }
+  };
+  new ResizeObserver(mark).observe(document.querySelector(".bd-article") ?? document.body);
+});
+
 // Buttons that show the claims of one verdict. They are made from the table itself, so that without
 // JavaScript the table is simply complete, and the counts cannot differ from its rows.
 document.addEventListener("DOMContentLoaded", () => {

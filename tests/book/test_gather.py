@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import chapters
 import conf
 import gather as book
 import heavybandit
@@ -19,6 +20,7 @@ from heavybandit import paper
 from heavybandit.replication import claims
 
 ROOT = Path(__file__).parents[2]
+DRAWN = {"image/svg+xml": "<svg/>"}
 
 
 @pytest.fixture
@@ -27,7 +29,9 @@ def small(tmp_path: Path) -> Book:
     for name in ("notebooks", "book", "src", "figures"):
         (tmp_path / name).mkdir()
     notebook(tmp_path / "notebooks" / "01_a.ipynb", "# 01 · A thing: is it so?")
-    (tmp_path / "book" / "glossary.md").write_text("# Glossary\n")
+    (tmp_path / "book" / "glossary.md").write_text("```{glossary}\ncost\n  What is lost.\n```\n")
+    (tmp_path / "book" / "readings.md").write_text("| R5 | the median | the lower one |\n")
+    (tmp_path / "ERRATA.md").write_text("| Lemma 6 | n ≤ θ* | n ≥ 2 | 01, 02 |\n")
     (tmp_path / "src" / "x.py").write_text("x = 1\n")
     (tmp_path / "figures" / "f.png").write_bytes(b"png")
     return Book(tmp_path, tmp_path / "out")
@@ -43,7 +47,7 @@ def notebook(path: Path, *markdown: str, outputs: Sequence[dict[str, Any]] = ())
 
 
 def figure(alt: str) -> dict[str, Any]:
-    shown = {"data": {"image/png": "aGk="}, "metadata": {"image/png": {"alt": alt}}}
+    shown = {"data": {"image/png": "cG5n"}, "metadata": {"image/png": {"alt": alt}}}
     return {"output_type": "display_data", **shown}
 
 
@@ -80,31 +84,32 @@ def test_a_link_to_nothing_is_refused_and_named(small: Book) -> None:
 
 def test_a_chapter_keeps_its_outputs_and_gives_its_figures_words(small: Book) -> None:
     path = small.root / "notebooks" / "01_a.ipynb"
-    outputs = [figure("A line\nthat rises."), {"output_type": "stream", "text": ["1\n"]}]
+    (small.root / "figures" / "f.svg").write_text("<svg/>")
+    printed = {"output_type": "stream", "text": ["1\n"]}
+    outputs = [figure("A line\nthat rises."), printed]
     notebook(path, "# 01 · A thing", "See [x](../src/x.py).", outputs=outputs)
-    made = json.loads(book.chapter(path, small))["cells"]
+    made = json.loads(chapters.chapter(path, small))["cells"]
     assert made[1]["source"] == ["See [x](source/src/x.py.md)."]
-    assert made[2]["outputs"] == outputs
+    assert made[2]["outputs"] == [{**outputs[0], "data": DRAWN, "metadata": {}}, printed]
     assert made[2]["metadata"]["mystnb"] == {"image": {"alt": "A line that rises."}}
     notebook(path, "# 01 · A thing", outputs=[figure("one"), figure("two")])
     with pytest.raises(ValueError, match=r"01_a.ipynb has a cell with 2 figures"):
-        book.chapter(path, small)
+        chapters.chapter(path, small)
+    (small.root / "figures" / "f.png").write_bytes(b"old")
+    notebook(path, "# 01 · A thing", outputs=[figure("one")])
+    with pytest.raises(ValueError, match=r"01_a.ipynb shows a figure that is not in figures/"):
+        chapters.chapter(path, small)
 
 
-def test_the_contents_take_up_every_notebook_and_the_pages_there_are(small: Book) -> None:
-    assert "01 · A thing <01_a.ipynb>" in book.contents(small)
-    assert "bounds.md" not in book.contents(small)
-    (small.root / "book" / "bounds.md").write_text("# Bounds\n")
+def test_the_contents_take_up_every_notebook(small: Book) -> None:
     notebook(small.root / "notebooks" / "02_b.ipynb", "# 02 · B: so")
-    again = book.contents(Book(small.root, small.out))
-    assert "\nbounds.md\n" in again
-    assert again.index("<01_a.ipynb>") < again.index("02 · B <02_b.ipynb>")
+    contents = book.contents(Book(small.root, small.out))
+    assert contents.index("01 · A thing <01_a.ipynb>") < contents.index("02 · B <02_b.ipynb>")
 
 
-def test_the_first_page_must_have_its_two_marks(small: Book) -> None:
-    (small.root / "data").mkdir()
-    with pytest.raises(ValueError, match=r"must hold <!-- contents --> once, not 0 times"):
-        book.first_page("<!-- claims -->", small)
+def test_a_mark_that_stands_for_nothing_is_refused(small: Book) -> None:
+    with pytest.raises(ValueError, match=r"p.md has the mark 'claim', which stands for nothing"):
+        book.filled("Words.\n\n<!-- claim -->\n", small, "p.md")
 
 
 def test_errata_link_to_chapters_and_set_powers(small: Book) -> None:
@@ -133,7 +138,7 @@ def test_names_are_those_of_a_function_or_of_a_class_with_its_bases() -> None:
 
 def test_the_readings_are_those_that_the_source_names() -> None:
     table = re.findall(r"^\| (R\d+) \|", (ROOT / "book" / "readings.md").read_text(), re.M)
-    assert table == [f"R{i}" for i in range(1, 16)]
+    assert table == [f"R{i}" for i in range(1, 17)]
     assert set(re.findall(r"\(?\b(R\d+)\b", str(paper.__doc__))) == set(table)
 
 
@@ -166,13 +171,15 @@ def test_a_docstring_stands_as_it_is() -> None:
 def test_everything_is_gathered_from_the_repository(tmp_path: Path) -> None:
     out = book.gather(ROOT, tmp_path / "source")
     entries = claims.read(ROOT / "data")
-    first = (out / "index.md").read_text(encoding="utf-8")
+    first = (out / "verdicts.md").read_text(encoding="utf-8")
     assert sum(f" | {entry.verdict} | " in first for entry in entries) == len(entries)
     assert "{py:obj}`theory.lemma1 <heavybandit.theory.lemma1>`" in first
     assert "](source/src/heavybandit/engine/truncation.py.md)" in first
     notebooks = {path.name for path in (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")}
     assert {path.name for path in out.glob("*.ipynb")} == notebooks
-    assert "**Step 1.**" in (out / "algorithms.md").read_text(encoding="utf-8")
+    algorithms = (out / "algorithms.md").read_text(encoding="utf-8")
+    assert "**Step 1.**" in algorithms
+    assert {f"**R{i}.**" for i in range(1, 16)} == set(re.findall(r"\*\*R\d+\.\*\*", algorithms))
     again = book.gather(ROOT, tmp_path / "again")
     one, other = (
         {p.relative_to(root): p.read_bytes() for p in root.rglob("*") if p.is_file()}
@@ -184,7 +191,9 @@ def test_everything_is_gathered_from_the_repository(tmp_path: Path) -> None:
 def test_a_source_that_misses_a_step_stops_the_build_with_a_sentence(tmp_path: Path) -> None:
     for folder in ("book", "src/heavybandit"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
+    shutil.copyfile(ROOT / "ERRATA.md", tmp_path / "ERRATA.md")
+    (tmp_path / "notebooks").mkdir()
     source = tmp_path / "src" / "heavybandit" / "paper.py"
     source.write_text(re.sub(r"# steps? 15\b", "# then", source.read_text(encoding="utf-8")))
     with pytest.raises(ValueError, match="Algorithm 3: step 15 of the text has no line"):
-        book.algorithms(tmp_path)
+        book.algorithms(Book(tmp_path, tmp_path / "out"))

@@ -99,9 +99,12 @@ def test_the_algorithms_of_the_paper_are_told_and_transcribed_completely() -> No
         assert told == list(printed[words["number"]])
 
 
-def test_a_page_shows_each_line_with_its_number_beside_the_words() -> None:
-    page = steps.page([algorithm([1, 7], [2], [3], [4, 5])], SOURCE)
-    assert "**Step 2.** does [2]\n:::\n:::{container} does\n```{code-block} python" in page
-    assert "**Steps 4–5.** does [4, 5]" in page
-    assert "**Steps 1, 7.** does [1, 7]" in page
-    assert ":lineno-start: 8\n\na = (x +\n     y)  # steps 4–5, at once\n```" in page
+def test_a_page_shows_the_source_whole_and_each_step_names_its_lines() -> None:
+    words = algorithm([1, 7], [2], [3], [4, 5])
+    words["step"][1]["text"] = "the median ([R5](readings.md))"
+    page = steps.page([words], SOURCE, {"R5": "the lower one"})
+    assert "{container} step line-3\n**Step 2.** the median" in page
+    assert "{container} reading\n**R5.** the lower one.\n" in page
+    assert "{container} step line-8 line-9\n**Steps 4–5.** does [4, 5]" in page
+    assert "{container} step line-11\n**Steps 1, 7.** does [1, 7]" in page
+    assert f":lineno-start: 2\n\n{SOURCE[1 : SOURCE.index('    return b')]}" in page

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,6 +13,8 @@ from playwright.sync_api import Page
 
 SEVERE = ("serious", "critical")
 COLOUR_RULES = ("color-contrast", "link-in-text-block")  # those whose answer depends on the theme
+LEAKED = ("TypeAliasForwardRef",)  # words that a reader should never meet
+SMALLEST = 0.5  # of its size, to which a formula may be set smaller so that it fits
 
 # Text that a reader sees and that is neither code nor typeset mathematics.
 RAW_TEX = r"""() => {
@@ -55,22 +56,72 @@ OVERFLOW = r"""() => {
   return [`the page is ${page.scrollWidth} wide on ${page.clientWidth}: ${wide.join(", ")}`];
 }"""
 
+# At the width at hand: a formula, code or figure that is cut, and what scrolls where it should not.
+FITTING = r"""() => {
+  const found = [];
+  const shown = (node) => node.textContent.trim().replace(/\s+/g, " ").slice(0, 60);
+  const inner = (block) => {
+    const look = getComputedStyle(block);
+    return block.clientWidth - parseFloat(look.paddingLeft) - parseFloat(look.paddingRight);
+  };
+  for (const formula of document.querySelectorAll("mjx-container")) {
+    let block = formula.parentElement;
+    while (/^inline|contents/.test(getComputedStyle(block).display)) block = block.parentElement;
+    const drawn = formula.querySelector("mjx-math");
+    if (!drawn || !formula.checkVisibility()) continue;
+    const over = drawn.getBoundingClientRect().width - inner(block);
+    const tex = shown(formula);
+    if (over > 1) found.push(`a formula exceeds its block by ${Math.round(over)}: ${tex}`);
+    const size = parseFloat(getComputedStyle(formula).fontSize) /
+      parseFloat(getComputedStyle(formula.parentElement).fontSize);
+    if (size < LEAST) found.push(`a formula is set at ${size.toFixed(2)} of its size: ${tex}`);
+  }
+  for (const code of document.querySelectorAll("pre"))
+    if (code.scrollWidth > code.clientWidth + 1) found.push(`code is cut: ${shown(code)}`);
+  const scrolls = (e, axis) => /auto|scroll/.test(getComputedStyle(e)["overflow" + axis]);
+  for (const e of document.querySelectorAll(".bd-article *")) {
+    if (scrolls(e, "Y") && e.scrollHeight > e.clientHeight + 1)
+      found.push(`${e.tagName.toLowerCase()} scrolls within the page: ${shown(e)}`);
+    if (!scrolls(e, "X") || e.scrollWidth <= e.clientWidth + 1) continue;
+    if (e.tabIndex < 0) found.push(`a wide ${e.tagName.toLowerCase()} cannot be scrolled by keys`);
+    for (let up = e.parentElement; up; up = up.parentElement)
+      if (scrolls(up, "X") && up.scrollWidth > up.clientWidth + 1)
+        found.push(`one scrolling box is in another: ${shown(e)}`);
+  }
+  return found;
+}""".replace("LEAST", str(SMALLEST))
+
+TAB_STOPS = r"""() => [...document.querySelectorAll("mjx-container, mjx-container *")]
+  .filter((e) => e.tabIndex >= 0)
+  .map((e) => "a formula is a tab stop: " + e.textContent.slice(0, 60))"""
+
 PREPARE = r"""() => {
   for (const change of document.getAnimations()) {
     try { change.finish(); } catch { /* it has no end */ }
   }
-  const seen = new Set();
-  for (const word of document.querySelectorAll("pre span, .sig span, .sig em")) {
-    const ground = word.closest("pre, .sig");
-    const kind = `${word.className} in ${ground.parentElement.parentElement.className}`;
-    if (seen.has(kind)) word.replaceWith(...word.childNodes);
-    else seen.add(kind);
-  }
+  for (const formula of document.querySelectorAll("mjx-container")) formula.textContent = "x";
 }"""
 
-# For rules on colour alone: the size of a formula, which says what scrolls, is no part of them.
-WITHOUT_FORMULAS = r"""() => {
-  for (const formula of document.querySelectorAll("mjx-container")) formula.textContent = "x";
+# Colours follow from the tags, classes, states and styles around a word: one of each kind is
+# enough, on whichever page it was met first.
+ONLY_NEW_KINDS = r"""(met) => {
+  const known = new Set(met), kinds = [], kept = new Set();
+  const one = (e) => [e.tagName, e.className, e.getAttribute("style"), e.ariaPressed, e.ariaCurrent,
+    /^(bounds|explorer|regrets)/.test(e.id) ? e.id : ""].join(".");
+  const chain = (e) => one(e) + (e === document.body ? "" : ">" + chain(e.parentElement));
+  const speaks = (e) => e.matches("input, select") ||
+    [...e.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+  for (const e of document.body.querySelectorAll("*")) {
+    if (!speaks(e) || !e.checkVisibility()) continue;
+    const kind = chain(e);
+    if (known.has(kind)) continue;
+    known.add(kind);
+    kinds.push(kind);
+    for (let up = e; up && !kept.has(up); up = up.parentElement) kept.add(up);
+  }
+  for (const e of document.body.querySelectorAll("*"))
+    if (!kept.has(e)) e.style.setProperty("display", "none", "important");
+  return kinds;
 }"""
 
 TARGETS = '() => [...document.querySelectorAll("a[href]")].map((a) => a.href)'
@@ -115,22 +166,49 @@ def overflow(page: Page) -> list[str]:
     return list(page.evaluate(OVERFLOW))
 
 
-def accessibility(page: Page, rules: Sequence[str] = ()) -> list[str]:
-    """What axe finds to be serious or critical, by all of its rules or by those named.
+def fitting(page: Page) -> list[str]:
+    """At this width no formula or code is cut, and nothing scrolls inside what scrolls."""
+    return list(page.evaluate(FITTING))
 
-    axe takes seconds for a page of many elements, so it is spared what is alike: of coloured code
-    one word of each colour is left as it is, and what MathJax draws has its paragraph's colour;
-    when only colours are asked about, formulas are emptied.
-    It is kept from loading style sheets again (`preload`): it looks for their imports where they
-    are not.
+
+def tab_stops(page: Page) -> list[str]:
+    """The keyboard goes from link to link, not through every formula."""
+    return list(page.evaluate(TAB_STOPS))
+
+
+def words(page: Page) -> list[str]:
+    """Nothing that a tool left behind is shown as text."""
+    text = page.evaluate("() => document.body.textContent")
+    return [f"{word} is shown" for word in LEAKED if word in text]
+
+
+def accessibility(page: Page) -> list[str]:
+    """What axe finds to be serious or critical, but for colours; of code only the box."""
+    return _axe(page, {"rules": {rule: {"enabled": False} for rule in COLOUR_RULES}}, "pre > *")
+
+
+def only_new_kinds(page: Page, met: set[str]) -> None:
+    """Leave of a page what has colours that were not met before, and remember them."""
+    page.evaluate(PREPARE)
+    met.update(page.evaluate(ONLY_NEW_KINDS, list(met)))
+
+
+def colours(page: Page) -> list[str]:
+    """What axe finds to be serious or critical in the colours of the theme that is on."""
+    return _axe(page, {"runOnly": list(COLOUR_RULES)})
+
+
+def _axe(page: Page, options: dict[str, Any], *spared: str) -> list[str]:
+    """axe takes seconds for a page of many elements, so formulas, which have the colour of their
+    paragraph, are emptied first. It is kept from loading style sheets again (`preload`): it looks
+    for their imports where they are not.
     """
     page.evaluate(PREPARE)
-    options: dict[str, Any] = {"resultTypes": ["violations"], "preload": False}
-    if rules:
-        options["runOnly"] = list(rules)
-    if rules and set(rules) <= set(COLOUR_RULES):
-        page.evaluate(WITHOUT_FORMULAS)
-    results = Axe().run(page, {"exclude": [["mjx-container"]]}, options).response
+    options |= {"resultTypes": ["violations"], "preload": False}
+    axe = Axe("null") if page.evaluate("() => 'axe' in window") else Axe()  # brought along once
+    results = axe.run(
+        page, {"exclude": [[one] for one in ("mjx-container", *spared)]}, options
+    ).response
     return [
         f"{violation['id']}: {violation['help']}; {node['html'][:150]}"
         for violation in results["violations"]

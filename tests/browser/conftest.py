@@ -82,7 +82,7 @@ def load(page: Page, address: str, *, width: int = 1280, dark: bool = False) -> 
         page.evaluate("() => localStorage.clear()")
     page.goto("about:blank")  # else an address that differs in its fragment alone would not load
     page.set_viewport_size({"width": width, "height": 900})
-    page.emulate_media(color_scheme="dark" if dark else "light")
+    page.emulate_media(color_scheme="dark" if dark else "light", reduced_motion="reduce")
     page.goto(address)
     page.evaluate(SETTLED)
     return page

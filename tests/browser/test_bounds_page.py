@@ -194,11 +194,13 @@ def test_a_lower_bound_that_holds_nowhere_is_not_drawn(bounds_page: Page) -> Non
         assert bool(path) is not which.startswith("theorem3"), which
 
 
-@pytest.mark.parametrize("width", [1280, 375])
+@pytest.mark.parametrize("width", [1400, 1280, 375])
 def test_nothing_is_cut_off_and_no_label_covers_another(open_page: OpenPage, width: int) -> None:
-    page = open_page("bounds.html", width=width)
-    for T in (100, 1e16):
-        enter(page, {"d": 16_001, "K": 4, "eps": 0.6, "cost": 2, "T": T})
+    """As it is first drawn too: from 1200 on a column appears after the drawing was measured."""
+    page = open_page("bounds.html?d=16001&K=4&eps=0.6&cost=2", width=width)
+    for T in (None, 100, 1e16):
+        if T:
+            enter(page, {"T": T})
         assert page.evaluate("document.documentElement.scrollWidth") == width
         boxes = page.evaluate(
             """() => {
@@ -216,6 +218,17 @@ def test_nothing_is_cut_off_and_no_label_covers_another(open_page: OpenPage, wid
             assert top <= y0 < y1 <= bottom
         for a, b in itertools.combinations(boxes["labels"], 2):
             assert a[3] <= b[1] + 2 or b[3] <= a[1] + 2, "a label covers another"
+
+
+def test_on_a_phone_the_settings_and_the_drawing_come_first(open_page: OpenPage) -> None:
+    page = open_page("bounds.html", width=390)
+    tops = [
+        page.locator(place).first.bounding_box()
+        for place in (".hb-presets", "#bounds-plot svg", ".bd-article section > p")
+    ]
+    presets, drawing, prose = (dict(box or {}) for box in tops)
+    assert presets["y"] < drawing["y"] < prose["y"]
+    assert drawing["y"] + drawing["height"] < 844  # the height of such a phone
 
 
 def luminance(colour: str) -> float:

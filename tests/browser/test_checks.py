@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,8 +13,11 @@ from .conftest import load
 
 GOOD = """<!doctype html><html lang="en"><head><title>A page</title>
 <meta name="viewport" content="width=device-width"><link rel="icon" href="data:,"></head>
-<body><main><h1>A page</h1>
+<body><main class="bd-article"><h1>A page</h1>
 <p id="here">Words, and <a href="#here">a link to them</a>.</p>{body}</main></body></html>"""
+MATH = """<p><mjx-container style="display: inline-block; {style}">
+<mjx-math style="display: block">y</mjx-math></mjx-container></p>"""
+WIDE = "<div style='overflow-x: auto; min-width: {}px'>{}</div>"
 PIXEL = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 
 Found = Callable[..., list[str]]
@@ -30,17 +33,19 @@ def fresh(browser: Browser) -> Iterator[Page]:
 
 @pytest.fixture
 def found(fresh: Page, serve: Callable[[Path], str], tmp_path: Path) -> Found:
-    """What all checks find on a page with the given body, axe by the rules named."""
+    """What all checks find on a page with the given body."""
 
-    def find(body: str, rules: Sequence[str] = ()) -> list[str]:
+    def find(body: str) -> list[str]:
         (tmp_path / "index.html").write_text(GOOD.format(body=body))
         origin = serve(tmp_path)
         watch = checks.Watch(fresh, origin)
         load(fresh, origin + "index.html", width=375)
         checks.anchors.cache_clear()
         wrong = [*checks.formulas(fresh), *checks.images(fresh), *checks.overflow(fresh)]
-        wrong += [*checks.links(fresh, origin, tmp_path), *checks.accessibility(fresh, rules)]
-        return wrong + watch.wrong
+        wrong += [*checks.fitting(fresh), *checks.tab_stops(fresh), *checks.words(fresh)]
+        wrong += [*checks.links(fresh, origin, tmp_path), *checks.accessibility(fresh)]
+        checks.only_new_kinds(fresh, set())
+        return [*wrong, *checks.colours(fresh), *watch.wrong]
 
     return find
 
@@ -69,6 +74,14 @@ def test_a_good_page_passes(found: Found) -> None:
         ("<a href='gone.html'>words</a>", "gone.html, where there is nothing"),
         ("<a href='index.html#gone'>words</a>", "#gone, and the page has no such anchor"),
         ("<div style='width: 500px'>words</div>", "the page is 50"),
+        (MATH.format(style="width: 400px"), "a formula exceeds its block by "),
+        (MATH.format(style="font-size: 40%"), "a formula is set at 0.40 of its size"),
+        ("<mjx-container tabindex='0'>y</mjx-container>", "a formula is a tab stop: y"),
+        (f"<pre style='overflow: hidden'>{'x' * 90}</pre>", "code is cut: xxx"),
+        (f"<pre style='height: 1em; overflow: auto'>{'x<br>' * 9}</pre>", "pre scrolls within"),
+        (WIDE.format(20, f"<table><td>{'x' * 90}</table>"), "a wide div cannot be scrolled"),
+        (WIDE.format(9, WIDE.format(500, f"<p>{'x' * 90}</p>")), "one scrolling box is in another"),
+        ("<p>TypeAliasForwardRef('Floats')</p>", "TypeAliasForwardRef is shown"),
         ("<button></button>", "button-name: "),
         ("<p style='color: #ccc; background: #fff'>pale</p>", "color-contrast: "),
     ],
@@ -77,11 +90,17 @@ def test_a_fault_is_caught_and_named(body: str, says: str, found: Found) -> None
     assert any(says in wrong for wrong in found(body)), found(body)
 
 
-def test_a_pale_word_beside_a_formula_is_caught_by_the_rules_on_colours(found: Found) -> None:
-    pale = "<p style='color: #ccc; background: #fff'>pale <mjx-container>y</mjx-container></p>"
-    (wrong,) = found(pale, checks.COLOUR_RULES)
-    assert wrong.startswith("color-contrast: ")
-    assert "pale <mjx-container>x</mjx-container>" in wrong
+def test_one_word_of_each_kind_is_enough_to_find_a_pale_one(found: Found, fresh: Page) -> None:
+    pale = "<b style='color: #ccc; background: #fff'>pale <mjx-container>y</mjx-container></b>"
+    wrong = found("<p>dark</p>" * 3 + f"<p>dark {pale}</p>" * 2)
+    assert [one.split(":")[0] for one in wrong] == ["color-contrast"]
+    assert "pale <mjx-container>x</mjx-container>" in wrong[0]
+    met: set[str] = set()
+    for left in (3, 0):  # a p, an i and the p around it; the second time all was met before
+        fresh.set_content("<p>dark</p>" * 3 + "<p>dark <i>slanted</i></p>" * 2)
+        checks.only_new_kinds(fresh, met)
+        assert fresh.locator("p:visible, i:visible").count() == left
+    assert len(met) == 2
 
 
 def test_without_a_browser_it_is_said_and_is_a_failure_only_if_required(

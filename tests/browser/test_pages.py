@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections import Counter
 from collections.abc import Callable
 
 import pytest
+from PIL import Image
 from playwright.sync_api import Page
 
 from . import checks
@@ -19,6 +21,14 @@ PAGES = sorted(
     if "_static" not in path.relative_to(BOOK).parts
 )
 Open = Callable[..., Page]
+DESK, PHONE = 1400, 375
+MET: set[str] = set()  # kinds of words whose colours were looked at
+RESIZED = """() => new Promise((done) => {
+  const article = document.querySelector(".bd-article") ?? document.body;
+  const rest = () => (article.dataset.fitted ?? String(article.clientWidth)) ===
+    String(article.clientWidth) ? done() : setTimeout(rest, 20);
+  requestAnimationFrame(() => requestAnimationFrame(rest));
+})"""  # formulas are broken for the new width
 DARK = '() => document.documentElement.dataset.theme === "dark"'
 
 
@@ -31,20 +41,26 @@ def watch(page: Page, book: str) -> checks.Watch:
 def test_a_page_is_whole_readable_and_asks_for_nothing_elsewhere(
     path: str, open_page: Open, watch: checks.Watch, book: str
 ) -> None:
+    """Opened once: as narrow as a phone, as wide as a desk, then dark."""
     watch.wrong.clear()
-    page = open_page(path, width=375)
-    wrong = checks.overflow(page)
-    page.set_viewport_size({"width": 1280, "height": 900})
+    page = open_page(path, width=PHONE)
+    wrong = [f"{PHONE}: {found}" for found in checks.overflow(page) + checks.fitting(page)]
+    page.set_viewport_size({"width": DESK, "height": 900})
+    page.evaluate(RESIZED)
+    wrong += [f"{DESK}: {found}" for found in checks.overflow(page) + checks.fitting(page)]
     wrong += [*checks.formulas(page), *checks.images(page), *checks.links(page, book, BOOK)]
-    wrong += [f"light: {found}" for found in checks.accessibility(page)]
+    wrong += [*checks.tab_stops(page), *checks.words(page), *checks.accessibility(page)]
+    checks.only_new_kinds(page, MET)
+    wrong += [f"light: {found}" for found in checks.colours(page)]
     page.emulate_media(color_scheme="dark")
     page.wait_for_function(DARK)
-    wrong += [f"dark: {found}" for found in checks.accessibility(page, checks.COLOUR_RULES)]
+    wrong += [f"dark: {found}" for found in checks.colours(page)]
     assert "\n".join([*wrong, *watch.wrong]) == ""
 
 
 def test_the_book_has_a_page_for_every_notebook_and_everything_it_promises(open_page: Open) -> None:
     promised = {"algorithms", "glossary", "readings", "errata", "api", "search", "api_theory"}
+    promised |= {"poster", "verdicts", "use", "explorer", "bounds"}
     notebooks = {path.stem for path in (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")}
     assert {f"{name}.html" for name in promised | notebooks} <= set(PAGES)
     page = open_page("index.html")
@@ -66,7 +82,7 @@ def test_figures_keep_the_words_that_the_notebook_gives_them(open_page: Open) ->
 def test_a_button_shows_the_claims_of_its_verdict_and_their_number(open_page: Open) -> None:
     entries = json.loads((ROOT / "data" / "claims.json").read_text())
     counts = Counter(entry["verdict"] for entry in entries)
-    page = open_page("index.html")
+    page = open_page("verdicts.html")
     buttons = page.locator(".claims-filters button")
     words = [f"{verdict} ({n})" for verdict, n in (("all", counts.total()), *counts.items())]
     assert sorted(buttons.all_inner_texts()) == sorted(words)
@@ -85,7 +101,7 @@ def test_a_button_shows_the_claims_of_its_verdict_and_their_number(open_page: Op
 
 
 def test_every_claim_links_to_its_chapter_its_function_and_its_test(open_page: Open) -> None:
-    page = open_page("index.html")
+    page = open_page("verdicts.html")
     for row in page.locator("table.claims tbody tr").all():
         cells = row.locator("td")
         assert [cells.nth(i).locator("a").count() for i in (3, 4, 5)] == [1, 1, 1]
@@ -112,16 +128,106 @@ def test_the_switch_turns_the_page_dark_and_it_stays_so(open_page: Open) -> None
     page.wait_for_function(DARK)
 
 
-def test_a_step_stands_beside_its_source_and_on_a_phone_above_it(open_page: Open) -> None:
-    page = open_page("algorithms.html")
+def test_a_step_lights_its_lines_and_on_a_phone_shows_them(open_page: Open) -> None:
+    page = open_page("algorithms.html", width=DESK)
+    step = page.locator(".step", has_text="The level of truncation")
+    lit = page.locator(".source .line.lit")
+    step.hover()
+    assert lit.all_inner_texts()[0].endswith("# step 6")
+    line = page.locator(".source .line", has_text="kept = np.where")
+    line.hover()
+    assert "counts as 0" in page.locator(".step.lit").inner_text()
+    page.mouse.move(0, 0)
+    assert lit.count() == 0
+    step.locator("button").focus()
+    page.keyboard.press("Enter")
+    assert step.locator("button").get_attribute("aria-pressed") == "true"
+    assert lit.count() == 1
+    here = step.locator(".here")
+    assert not here.is_visible()
+    page.set_viewport_size({"width": PHONE, "height": 800})
+    assert "np.linalg.norm" in here.inner_text()
 
-    def boxes() -> list[dict[str, float]]:
-        parts = (page.locator(f".step .{part}").first for part in ("says", "does"))
-        return [dict(part.bounding_box() or {}) for part in parts]
 
-    words, source = boxes()
-    assert source["x"] >= words["x"] + words["width"]
-    page.set_viewport_size({"width": 375, "height": 800})
-    words, source = boxes()
-    assert source["y"] >= words["y"] + words["height"]
-    assert source["width"] <= 375
+def test_code_is_folded_but_for_the_argument_and_one_switch_opens_it_all(open_page: Open) -> None:
+    page = open_page("00_the_algorithms.html")
+    folded, open_cells = page.locator("details.above-input"), page.locator(".cell > .cell_input")
+    assert folded.count() > open_cells.count() > 3
+    assert page.locator("details.above-input[open]").count() == 0
+    switch = page.locator(".fold-switch")
+    switch.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("details.above-input[open]").count() == folded.count()
+    page.reload()
+    assert switch.get_attribute("aria-pressed") == "true"
+    switch.click()
+    assert page.locator("details.above-input[open]").count() == 0
+
+
+def test_numbers_stand_right_and_words_left_and_a_caption_is_read_unscrolled(
+    open_page: Open,
+) -> None:
+    page = open_page("07_what_is_left_open.html", width=PHONE)
+    sides = page.locator(".wide-table tbody :is(th, td)").evaluate_all(
+        "all => all.map((cell) => [cell.textContent, getComputedStyle(cell).textAlign])"
+    )
+    assert {side for text, side in sides if text.strip().isalpha()} == {"left"}
+    assert "right" in {side for _, side in sides}
+    wide = page.locator(".wide-table[tabindex]")
+    assert wide.count() > 0
+    assert wide.locator("caption").evaluate_all(
+        "all => all.every((caption) => caption.getBoundingClientRect().right <= innerWidth)"
+    )
+
+
+def test_notes_stand_in_the_margin_and_on_a_phone_in_the_text(open_page: Open) -> None:
+    page = open_page("05_theorem_3.html", width=DESK)
+    note = page.locator("aside.margin", has_text="Errata · Theorem 3").first
+    text = dict(page.locator(".bd-article section > p").first.bounding_box() or {})
+    assert dict(note.bounding_box() or {})["x"] >= text["x"] + text["width"]
+    page.set_viewport_size({"width": PHONE, "height": 800})
+    assert dict(note.bounding_box() or {})["x"] < 40
+
+
+def test_the_keyboard_shows_where_it_is_in_the_head_and_the_sidebar(open_page: Open) -> None:
+    page = open_page("bounds.html", width=DESK)
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        name, style, width = page.evaluate(
+            """() => { const node = document.activeElement, look = getComputedStyle(node);
+              return [node.className, look.outlineStyle, look.outlineWidth]; }"""
+        )
+        assert (style, float(width.removesuffix("px")) >= 2) == ("solid", True), name
+    toggle = page.locator("button.primary-toggle:visible")
+    toggle.focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    look = toggle.evaluate("e => [getComputedStyle(e).outlineStyle, e.matches(':focus-visible')]")
+    assert look == ["solid", True]
+
+
+def test_a_figure_is_drawn_in_lines_and_grows_when_it_is_pressed(open_page: Open) -> None:
+    page = open_page("01_proposition_1.html", width=390)
+    figures = page.locator(".cell_output img")
+    assert figures.count() > 3
+    assert all(src.endswith(".svg") for src in figures.evaluate_all("all => all.map(i => i.src)"))
+    small = figures.first.bounding_box()
+    figures.first.locator("xpath=ancestor::button").focus()
+    page.keyboard.press("Enter")
+    large = page.locator("dialog[open] img")
+    assert large.get_attribute("alt") == figures.first.get_attribute("alt")
+    assert dict(large.bounding_box() or {})["width"] > 1.8 * dict(small or {})["width"]
+    page.keyboard.press("Escape")
+    assert page.locator("dialog[open]").count() == 0
+    assert page.evaluate("() => document.activeElement.matches('button:has(img)')")
+
+
+def test_in_the_dark_a_figure_has_a_dark_ground_and_light_letters(open_page: Open) -> None:
+    page = open_page("01_proposition_1.html", dark=True)
+    page.wait_for_function(DARK)
+    figure = page.locator(".cell_output img").first
+    figure.scroll_into_view_if_needed()
+    with Image.open(io.BytesIO(figure.screenshot())) as shot:
+        grey = sorted(shot.convert("L").get_flattened_data())
+    assert grey[len(grey) // 2] < 60  # most of it is ground
+    assert grey[-len(grey) // 500] > 200  # letters and axes

@@ -1,0 +1,102 @@
+"""The landing page's strip of verdicts and findings, and the paper in its own order as one page."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from heavybandit.replication import claims
+from heavybandit.replication.claims import Claim, superscripts
+
+SIGNS = {  # verdict → class, sign and words of the legend
+    claims.HOLDS: ("holds", "✓", "hold"),
+    claims.SILENT: ("silent", "·", "hold, but say nothing at this scale"),
+    claims.OTHER_MECHANISM: ("other", "↻", "reproduced, by another mechanism"),
+    claims.REPAIRED: ("repaired", "✎", "false as printed, hold as repaired"),
+    claims.NOT_REPRODUCED: ("failed", "✗", "not reproduced"),
+    claims.OPEN: ("open", "?", "cannot be settled"),
+}
+
+
+def section_of(entry: Claim) -> str:
+    """3.1 of Section 3.1, Lemma 1; what is in no section, the abstract, is section 0."""
+    found = re.match(r"Section ([\d.]+)", entry.where)
+    return found[1] if found else "0"
+
+
+def in_order(entries: Sequence[Claim]) -> list[Claim]:
+    """In the order of the paper's sections."""
+    return sorted(entries, key=lambda one: [int(part) for part in section_of(one).split(".")])
+
+
+def strip(entries: Sequence[Claim]) -> str:
+    """One square per statement in the order of the paper, each a link, and a legend with counts."""
+    squares, counts = [], Counter(entry.verdict for entry in entries)
+    for entry in in_order(entries):
+        kind, sign, _ = SIGNS[entry.verdict]
+        said = html.escape(f"{entry.where}: {entry.verdict}")
+        page = entry.notebook.replace(".ipynb", ".html")
+        squares.append(
+            f'<li><a class="verdict-{kind}" href="{page}" title="{said}" aria-label="{said}">'
+            f"{sign}</a></li>"
+        )
+    legend = " · ".join(
+        f'<span class="verdict-{kind}">{sign}</span> {counts[verdict]} {words}'
+        for verdict, (kind, sign, words) in SIGNS.items()
+        if counts[verdict]
+    )
+    return (
+        f'```{{raw}} html\n<ul class="verdicts" aria-label="{len(entries)} statements of the paper '
+        f'in its order, each with its verdict">{"".join(squares)}</ul>\n'
+        f'<p class="verdicts-legend">{len(entries)} statements: {legend}</p>\n```'
+    )
+
+
+def section(text: str, heading: str) -> str:
+    """What stands under a heading of a Markdown text."""
+    found = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", text, re.S | re.M)
+    if not found:
+        raise ValueError(f"README.md must have a section {heading!r}")
+    return found[1].strip()
+
+
+def findings(readme: str) -> str:
+    """The numbered findings of README.md, which is where they are written."""
+    found = re.findall(r"^\d\. .*(?:\n {3}.*)*", section(readme, "What was found"), re.M)
+    if len(found) != 3 or not all("**" in one for one in found):
+        raise ValueError(f"README.md must have 3 findings, each with a bold sentence: {len(found)}")
+    return "\n".join(found)
+
+
+def poster(sections: Sequence[dict[str, Any]], entries: Sequence[Claim]) -> str:
+    """The paper in its order: of each section one claim, its verdict, a figure and a link."""
+    by_id = {entry.id: entry for entry in entries}
+    parts: list[str] = []
+    told: set[str] = set()
+    for one in sections:
+        if one["claim"] not in by_id:
+            raise ValueError(f"poster.toml names the claim {one['claim']}, which is not settled")
+        lead = by_id[one["claim"]]
+        here = [entry for entry in entries if section_of(entry) in one["sections"]]
+        told.update(entry.id for entry in here)
+        others = [f"{SIGNS[e.verdict][1]} {place(e)}" for e in here if e.id != lead.id]
+        kind, sign, _ = SIGNS[lead.verdict]
+        parts.append(
+            f"::::{{container}} panel\n:::{{container}} panel-title\n{one['title']}\n:::\n"
+            f"**{lead.where}.** {superscripts(lead.statement)}.\n\n"
+            f":::{{container}} panel-verdict verdict-{kind}\n{sign} {lead.verdict}\n:::\n"
+            f"![{one['alt']}](../figures/{one['figure']}.svg)\n\n"
+            + (f":::{{container}} panel-others\n{' · '.join(others)}\n:::\n" if others else "")
+            + f"[Chapter {lead.notebook[:2]}](../notebooks/{lead.notebook})\n::::\n"
+        )
+    if missing := [entry.id for entry in entries if entry.id not in told]:
+        raise ValueError(f"poster.toml has no section for the claim {missing[0]}")
+    return "\n".join(parts)
+
+
+def place(entry: Claim) -> str:
+    """Lemma 1 of Section 5.1, Lemma 1; where there is no such name, the statement itself."""
+    return entry.where.partition(", ")[2] or superscripts(entry.statement)

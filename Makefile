@@ -38,10 +38,13 @@ new-venv = { "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2
 # Every cell is executed again in this environment, and what it prints is compared. What notebooks
 # write goes into build/chapters, never onto what is committed.
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=600
+# What is said about compiling kernels is no output of a notebook.
+test test-newest: export HEAVYBANDIT_QUIET := 1
 
-# Figures, the ledger and the tables that notebooks write, compared byte by byte; names what differs.
+# Figures, the ledger and the tables that notebooks write, compared byte by byte (pictures pixel by
+# pixel); names what differs.
 define same-as-committed
-	diff -rq $(1)/figures figures
+	$(PY) -m heavybandit compare $(1)/figures figures
 	for file in claims.json map.csv leaderboard.csv; do cmp $(1)/data/$$file data/$$file || exit 1; done
 	@echo "figures/ and what notebooks write into data/ come out the same"
 endef
@@ -127,7 +130,7 @@ bench: setup .venv/.ready-bench ## Measures what the engine costs, also against 
 	$(PY) tests/benchmark.py
 
 lab: setup .venv/.ready-lab ## Opens JupyterLab on the notebooks, reachable from this machine only.
-	$(PY) -m jupyterlab --ip=127.0.0.1 notebooks
+	$(PY) -m jupyterlab --ip=127.0.0.1 $$([ "$$(id -u)" -ne 0 ] || echo --allow-root) notebooks
 
 # Resolves again within requirements/versions.in; packages not named there keep the version
 # of the existing lock while it still fits. No package host may enter a lock.
@@ -144,6 +147,7 @@ lock: ## Resolves all dependencies again and rewrites requirements/*.lock.
 		-o requirements/book.lock
 	$(COMPILE) -c requirements/test.lock -c requirements/lab.lock -c requirements/book.lock \
 		pyproject.toml --extra bench -o requirements/bench.lock
+	$(COMPILE) -c requirements/test.lock pyproject.toml --extra logs -o requirements/logs.lock
 
 clean: ## Removes .venv, caches and everything else that was built.
 	rm -rf .venv .venv-newest .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

@@ -5,7 +5,8 @@ turn gives one ratio, and the table has their median, smallest and largest; verd
 median. Times are processor time on one thread, so that waiting for a processor does not count,
 except for sweeps, whose worker processes only the clock can see. Microseconds (µs) are for
 orientation. The tables are also written as text, which `heavybandit.replication.timings` reads:
-into build/bench, or where --record says. Exit code 0, or with --strict 1 on a miss.
+into build/bench, or where --record says. With --only, what is recorded there of other sections
+stays. Exit code 0, or with --strict 1 on a miss.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from bench.measuring import say, table
 from bench.sections import SCALES, SECTIONS, Scale
 from bench.sides import POLICIES, SEED, Case, V, run_alone
 from heavybandit.pipeline.spec import ENGINE_VERSION
+from heavybandit.pipeline.store import StoreError
 from heavybandit.replication import timings
 
 PACKAGES = ("heavybandit", "numpy", "scipy", "numba", "mabwiser", "coba")
@@ -77,6 +79,27 @@ def measure(scale: Scale, sections: list[str]) -> list[timings.Timing]:
     return found
 
 
+def beside(
+    rows: list[timings.Timing], told: dict[str, Any], folder: Path
+) -> tuple[list[timings.Timing], dict[str, Any]]:
+    """New rows and what is to be known about them, among what a folder has of other sections."""
+    try:
+        before, known = timings.load(folder), timings.about(folder)
+    except StoreError:
+        return rows, told
+    if known["scale"] != told["scale"]:
+        raise SystemExit(
+            f"--only adds to a record of the same scale; {folder} was measured at the scale "
+            f"{known['scale']!r}, this was {told['scale']!r}"
+        )
+    new = told["sections"]
+    every = [row for row in before if row.section.replace(" ", "-") not in new] + rows
+    every.sort(key=lambda row: list(SECTIONS).index(row.section.replace(" ", "-")))
+    known["sections"] = [name for name in SECTIONS if name in {*known["sections"], *new}]
+    known["added_with"] = known.get("added_with", {}) | dict.fromkeys(new, told["made_with"])
+    return every, {name: value for name, value in known.items() if name != "files"}
+
+
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description="What the engine costs, as ratios in one run.")
@@ -109,7 +132,9 @@ def main(given: list[str] | None = None) -> int:
     load = f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
     print(f"{case.world.name}, K = {case.K}, d = {case.d} unless said otherwise; {load}")
     found = measure(scale, asked.sections)
-    written = timings.save(found, about(scale, asked.sections), Path(asked.record))
+    record, told = Path(asked.record), about(scale, asked.sections)
+    rows, told = beside(found, told, record) if asked.only else (found, told)
+    written = timings.save(rows, told, record)
     missed = [cost for cost in found if cost.verdict == "missed"]
     judged = sum(bool(cost.goal) for cost in found)
     print(f"\ngoals missed: {len(missed)} of {judged}" if judged else "\nno goal was judged")

@@ -35,6 +35,7 @@ import numpy as np
 import heavybandit as hb
 from heavybandit.engine.offers import price
 from heavybandit.engine.state import Ints
+from heavybandit.noise import Form
 from heavybandit.policy import CONTEXT_STREAM, NOISE_STREAM, Floats, stream
 
 from .measuring import Side, timed
@@ -63,7 +64,7 @@ class Task:
         n = len(self.X)
         policy = hb.LinUCB(n, *self.X.shape[1:])
         curve = np.empty(n)
-        policy.play_block(self.X, self.means, self.best, self.draws, 0.0, 0.0, curve, self.arms)
+        policy.play_block(self.X, self.means, self.best, self.draws, Form(), 0.0, curve, self.arms)
 
     def engine(self) -> Side:
         """The engine, timed."""

@@ -18,6 +18,7 @@ from .sides import (
     Alone,
     Case,
     alone,
+    leap_ms,
     marginal_ms,
     simulating_ms,
     some_long_runs,
@@ -54,6 +55,7 @@ class Scale:
     sweeps: tuple[int, int] = (100, 1000)  # runs of a short and of a long sweep
     pools: tuple[int, ...] = (1, 2)  # and their workers
     seeds: int = 16  # seeds of the sweep that two workers share
+    leapt: tuple[int, ...] = (10**4, 10**6, 10**9, 10**12, 10**15)  # horizons of leaps
     judged: bool = True  # goals are for these horizons, not for a try
 
     def goal(self, goal: str) -> str:
@@ -93,6 +95,7 @@ QUICK = Scale(
     sweeps=(20, 40),
     pools=(1,),  # a few runs are over before a second worker has started
     seeds=1,
+    leapt=(10**4, 10**6),
     judged=False,
 )
 SCALES = {scale.name: scale for scale in (QUICK, DEFAULT, FULL)}
@@ -292,6 +295,18 @@ def workers(scale: Scale) -> Iterator[Timing]:
     yield measured("workers", what, ("one", "two"), *sides, 1, unit="s", goal=scale.goal("≥ 1.7"))
 
 
+def leaps(scale: Scale) -> Iterator[Timing]:
+    """A run by leaps at T over one at the shortest T, with few and with many values of noise."""
+    shortest = scale.leapt[0]
+    for policy in ("SupBMM", "SupBTC"):
+        for instance, noise in (("coin", "±1"), ("pareto", "Pareto tail")):
+            for T in scale.leapt:
+                what = f"{policy}, {noise}, T = {T:,}"
+                both = [partial(leap_ms, policy, instance, each) for each in (T, shortest)]
+                words = {"unit": "ms", "policy": policy, "T": T, "d": 2, "K": 4, "eps": 1.0}
+                yield measured("leaps", what, ("at T", "shortest T"), *both, scale.many, **words)
+
+
 Section = Callable[[Scale], Iterator[Timing]]
 SECTIONS: dict[str, tuple[str, Section]] = {
     "uniform": ("SupBTC over Uniform", uniform),
@@ -312,4 +327,5 @@ SECTIONS: dict[str, tuple[str, Section]] = {
     "growth-eps": ("As ε falls", partial(varied, "eps", ("SupBTC", "SupBMM", "TOFU", "CRT"))),
     "sweeps": ("What a sweep adds to a run", sweeps),
     "workers": ("One worker over two", workers),
+    "leaps": ("A run by leaps at T over one at the shortest T", leaps),
 }

@@ -22,6 +22,7 @@ from heavybandit.pipeline.spec import Experiment
 from heavybandit.pipeline.store import Store
 from heavybandit.pipeline.sweep import sweep
 from heavybandit.policy import CONTEXT_STREAM, NOISE_STREAM, stream
+from heavybandit.replication.leaps import DELTA, Cell
 from heavybandit.simulate import BLOCK_DOUBLES
 
 from .measuring import Side, say, timed
@@ -191,3 +192,14 @@ def simulating_ms(runs: int) -> float:
     for group in groups:
         group[0].run(group)
     return 1e3 * (time.perf_counter() - start) / runs
+
+
+def leap_ms(policy: str, instance: str, T: int) -> float:
+    """Milliseconds of a run by leaps, the policy's construction included.
+
+    Four arms in two dimensions, with a gap of 1/√T: none is dropped, which takes the most steps.
+    """
+    cell = Cell(policy, instance, 2, 4, T, T**-0.5)
+    world = cell.world()
+    make = partial(getattr(hb, policy), T, 4, 2, v=cell.v(world), delta=DELTA)
+    return timed(1, lambda: hb.leap(make(), world, SEED)) / 1e3

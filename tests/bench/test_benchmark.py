@@ -87,6 +87,44 @@ def test_the_summary_lists_what_was_missed_and_strict_makes_it_the_exit_code(
         assert load(tmp_path) == [missed_row()]
 
 
+def test_a_section_measured_alone_leaves_the_others_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = {name: weigh(name, "x", ("a", "b"), [(9.0, 3.0)]) for name in ("uniform", "leaps")}
+    found = list(rows.values())
+    monkeypatch.setattr(benchmark, "measure", lambda *_: found)
+    assert benchmark.main(["--record", str(tmp_path)]) == 0
+    made = about(tmp_path)["made_with"]
+    found = [weigh("leaps", "y", ("a", "b"), [(8.0, 2.0)])]
+    assert benchmark.main(["--record", str(tmp_path), "--only", "leaps"]) == 0
+    assert load(tmp_path) == [rows["uniform"], *found]
+    told = about(tmp_path)
+    assert (told["made_with"], told["added_with"]) == (made, {"leaps": made})
+    assert told["sections"] == list(SECTIONS)
+    with pytest.raises(SystemExit, match=r"same scale.*'default', this was 'quick'"):
+        benchmark.main(["--record", str(tmp_path), "--only", "leaps", "--quick"])
+    assert load(tmp_path) == [rows["uniform"], *found]
+
+
+def test_leaps_are_measured_at_each_horizon_over_the_shortest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    def leap_ms(policy: str, instance: str, T: int) -> float:
+        asked.append((policy, instance, T))
+        return float(len(str(T)))
+
+    monkeypatch.setattr(sections, "leap_ms", leap_ms)
+    rows = list(sections.leaps(FULL))
+    assert len(rows) == 2 * 2 * len(FULL.leapt)
+    assert [(row.T, row.median) for row in rows[:5]] == [
+        (10**k, pytest.approx((k + 1) / 5)) for k in (4, 6, 9, 12, 15)
+    ]
+    assert asked[:4] == [("SupBMM", "coin", 10**4)] * 4
+    assert {row.policy for row in rows} == {"SupBMM", "SupBTC"}
+
+
 def test_a_section_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         benchmark.arguments(["--only", "peers,speed"])

@@ -6,6 +6,9 @@
                 descent on a Huber loss per round, nothing kept
     ClippedUCB  ours, made for practice: ridge regression on residuals clipped at a multiple of
                 their own median, so that neither ε nor a moment has to be known
+    SafeRidge   ours, made for practice: ridge regression that chooses its ridge and an intercept by
+                its own forecasts, and clips only while that does no harm that it can see; its
+                text stands in `practice`
 
 `heavybandit.engine` has their compiled twins; the tests hold them equal, arm by arm.
 
@@ -40,10 +43,8 @@ import numpy as np
 from . import checks
 from .paper import argmax
 from .policy import LARGEST, Floats, Look, PlainSettings, Policy, TruncatingSettings, setting
-
-Y_SCALE = 1.4826
-"""The standard deviation of a normal law over its median absolute value."""
-
+from .practice import Y_SCALE
+from .practice import SafeRidge as SafeRidge
 
 def clip(z: Floats | float, tau: Floats | float) -> Floats:
     """ψ_τ(z), the derivative of the Huber loss: z cut off at ±τ."""

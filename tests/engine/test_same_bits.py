@@ -70,6 +70,7 @@ def test_the_same_seed_is_the_same_run_and_another_seed_another(name):
         ("HeavyOFUL", {"threshold_scale": 0.003}),
         ("HvtUCB", {"threshold_scale": 0.003}),
         ("ClippedUCB", {}),
+        ("SafeRidge", {}),
     ],
 )
 def test_the_size_of_the_blocks_does_not_show(name, more):

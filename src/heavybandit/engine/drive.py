@@ -16,6 +16,7 @@ from .decide import begin, choose_by_bound, choose_by_regression, choose_by_stag
 from .huber import clipped_ucb_learn, heavy_oful_learn, hvt_ucb_learn
 from .linear import add_context, solve
 from .medians import columns_learn, mom_payoff
+from .safe import safe_ridge_learn
 from .truncation import add_payoff, btc_learn, tofu_learn
 
 
@@ -119,6 +120,14 @@ def learn_huber(state, x, payoffs):
         hvt_ucb_learn(state, x, payoffs[0], beta)
     else:
         clipped_ucb_learn(state, x, payoffs[0])
+    end(state.clock)
+
+
+@inlined
+def learn_safe(state, x, payoffs):
+    """SafeRidge."""
+    book(state.counts, state.stage, state.clock)
+    safe_ridge_learn(state, x, payoffs[0])
     end(state.clock)
 
 
@@ -282,11 +291,31 @@ def play_huber(state, X, means, truth, best, draws, form, luck, regret, curve, a
     return X.shape[0]
 
 
+@compiled
+def play_safe(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
+    payoffs, clock = state.payoffs, state.clock
+    plays = payoffs.size
+    for t in range(X.shape[0]):
+        if clock[st.FULL] == 1:
+            return t
+        choose_ridge(state, X[t], luck[t], truth[t])
+        arm = clock[st.ARM]
+        if not pay(payoffs, means[t, arm], draws, t * plays, form):
+            return t
+        learn_safe(state, X[t, arm], payoffs)
+        regret += plays * (best[t] - means[t, arm])
+        curve[t] = regret
+        arms[t] = arm
+        stages[t] = clock[st.DEPTH]
+    return X.shape[0]
+
+
 UNIFORM = Kernels(choose_any, learn_nothing, play_any)
 STAGES = Kernels(choose_stages, learn_stages, play_stages)
 BOUND = Kernels(choose_bound, learn_bound, play_bound)
 RIDGE = Kernels(choose_ridge, learn_ridge, play_ridge)
 HUBER = Kernels(choose_ridge, learn_huber, play_huber)
+SAFE = Kernels(choose_ridge, learn_safe, play_safe)
 
 FAMILIES = {
     st.UNIFORM: UNIFORM,
@@ -294,5 +323,6 @@ FAMILIES = {
     **dict.fromkeys((st.FLAT_BMM, st.FLAT_BTC, st.MENU, st.TOFU), BOUND),
     **dict.fromkeys((st.MOM, st.CRT, st.GREEDY, st.BLIND, st.LINUCB), RIDGE),
     **dict.fromkeys((*st.HUBER, st.CLIPPED_UCB), HUBER),
+    st.SAFE_RIDGE: SAFE,
 }
 """The kernels of each kind of policy."""

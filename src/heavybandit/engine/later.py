@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from .. import later, theory
 from ..later import Y_SCALE, ClippedSettings, HeavyOFULSettings, HuberSettings
+from ..practice import DOUBT, INTERCEPT_PRECISION, RIDGES, SafeSettings
 from . import state as st
 from .policies import Compiled, _HeavyTailed
 
-__all__ = ["ClippedUCB", "HeavyOFUL", "HvtUCB"]
+__all__ = ["ClippedUCB", "HeavyOFUL", "HvtUCB", "SafeRidge"]
 
 
 class _Huber(_HeavyTailed, HuberSettings):
@@ -52,3 +55,16 @@ class ClippedUCB(Compiled, ClippedSettings, twin=later.ClippedUCB):
         units = Y_SCALE * self.threshold_scale if self.clips else math.inf
         constants = (1.0, Y_SCALE * self.width_scale, units, self.growth)
         self._start(st.CLIPPED_UCB, ridge=self.ridge, constants=constants)
+
+
+class SafeRidge(Compiled, SafeSettings, twin=later.SafeRidge):
+    def _prepare(self) -> None:
+        clip = Y_SCALE * self.threshold_scale if self.clips else math.inf
+        J, d = 2 * len(RIDGES), self.dim
+        self._start(st.SAFE_RIDGE, dim=d + 1, n_stages=J, columns=3, constants=(0.0, clip))
+        ridges, state = self.ridge * np.array(RIDGES * 2), self._state
+        state.forecasts.one[len(RIDGES) :] = 1.0
+        state.forecasts.prior[:] = ridges / ridges.max()
+        state.forecasts.prior[len(RIDGES) :] /= DOUBT
+        for j, ridge in enumerate(ridges):
+            state.A_inv[j] = np.diag([*[1 / ridge] * d, 1 / INTERCEPT_PRECISION])

@@ -47,9 +47,8 @@ class Compiled(Policy):
         self._state = new_state(
             kind=kind,
             n_arms=self.n_arms,
-            dim=self.dim,
             plays=self.plays,
-            **what,  # type: ignore[arg-type]
+            **{"dim": self.dim, **what},  # type: ignore[arg-type]
         )
 
     @property

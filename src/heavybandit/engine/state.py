@@ -1,7 +1,7 @@
 """Everything a compiled policy remembers: one tuple of arrays, of one type for all policies.
 
 One type means that each kernel is compiled once and cached once. What only one family of policies
-needs is a tuple of its own within it (`Truncation`, `Roots`, `Regression`); arrays that a policy
+needs is a tuple of its own within it (`Truncation`, `Roots`, `Regression`, `Forecasts`); arrays that a policy
 has no use for have no entries. Nothing else holds state, so a pickled policy resumes where it was.
 """
 
@@ -20,7 +20,7 @@ Ints = np.ndarray[Any, np.dtype[np.int64]]
 # Which policy a state belongs to; the numbers say nothing else.
 SUP_BMM, SUP_BTC, FLAT_BMM, FLAT_BTC, MOM, CRT, MENU, TOFU = range(8)
 LINUCB, GREEDY, UNIFORM, BLIND = range(8, 12)
-HEAVY_OFUL, HVT_UCB, CLIPPED_UCB = range(12, 15)
+HEAVY_OFUL, HVT_UCB, CLIPPED_UCB, SAFE_RIDGE = range(12, 16)
 # The families that share kernels.
 MASTERS = (SUP_BMM, SUP_BTC)
 BMM = (SUP_BMM, FLAT_BMM)
@@ -43,6 +43,7 @@ HVT_ROOT_ALPHA = HUBER_OWN
 # Of ClippedUCB: the scale, which moves, and what multiplies it for widths and for clipping; the
 # growth of the latter.
 CLIPPED_SCALE, CLIPPED_WIDTH, CLIPPED_CLIP, CLIPPED_GROWTH = range(CONST, CONST + 4)
+SAFE_SCALE, SAFE_CLIP = range(CONST, CONST + 2)  # of SafeRidge: the scale, which moves; units of it
 # Entries of `clock`: what the policy is, where it is, what is pending.
 KIND, EXPLORE, ROUND, ARM, GROWS, DEPTH, FULL, AUDIT, N_CHUNKS, N_CLOCK = range(10)
 # Columns of `counts`; row TOTAL is booked, row FRESH belongs to the round under way.
@@ -99,6 +100,22 @@ class Regression(NamedTuple):
     clipped: Ints  # (2,)
 
 
+class Forecasts(NamedTuple):
+    """What SafeRidge knows of its J regressions, for each of the three things that they forecast.
+
+    In the order clipped payoffs, payoffs, signs. Sums of squares and products are about the means.
+    """
+
+    one: Floats  # (J,): the feature of the intercept, 0 or 1
+    prior: Floats  # (J,): weights before anything has come
+    made: Floats  # (3, J): the forecasts of the round under way
+    told: Floats  # (3, J): the mean of all forecasts
+    told_spread: Floats  # (3, J): their sum of squares
+    both: Floats  # (3, J): the sum of products with what came
+    came: Floats  # (2, 3): the mean of what came, and its sum of squares
+    share: Floats  # (2, J): weight times slope
+
+
 class State(NamedTuple):
     """What a policy is and what it knows; d = dim, K arms, S stages, r columns of payoffs."""
 
@@ -117,6 +134,7 @@ class State(NamedTuple):
     btc: Truncation
     tofu: Roots
     huber: Regression
+    forecasts: Forecasts
     vector: Floats  # (N_VECTOR, d): scratch, as is all below
     square: Floats  # (3, d, d)
     # As many columns as arms, filled up to a multiple of LANES; what stands there does not matter.
@@ -160,6 +178,7 @@ def new_state(
     B = S if kind in BTC else 0
     D, one = (d, 1) if kind == TOFU else (0, 0)
     R, two = (d, 2) if kind in HUBER else (0, 0)
+    J = S if kind == SAFE_RIDGE else 0
     clock = np.zeros(N_CLOCK, dtype=np.int64)
     clock[[KIND, EXPLORE, ROUND, ARM]] = kind, explore, 1, -1
     clock[GROWS] = 0  # without stages there is one index set, and it always grows
@@ -192,6 +211,11 @@ def new_state(
             M=ridge * np.eye(R),
             c=np.zeros(R),
             clipped=np.zeros(two, dtype=np.int64),
+        ),
+        forecasts=Forecasts(
+            *(np.zeros(J), np.zeros(J)),
+            *(np.zeros((3, J)), np.zeros((3, J)), np.zeros((3, J)), np.zeros((3, J))),
+            *(np.zeros((2, 3)), np.zeros((2, J))),
         ),
         vector=np.zeros((N_VECTOR, d)),
         square=np.zeros((3, d, d)),

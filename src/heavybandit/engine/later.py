@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from .. import later, theory
-from ..later import Y_SCALE, ClippedSettings, HeavyOFULSettings, HuberSettings
+from ..later import Y_SCALE, ClippedSettings, HeavyOFULSettings, HuberSettings, ThompsonSettings
 from . import state as st
 from .policies import Compiled, _HeavyTailed
 
-__all__ = ["ClippedUCB", "HeavyOFUL", "HvtUCB"]
+__all__ = ["ClippedUCB", "HeavyOFUL", "HvtUCB", "Thompson"]
 
 
 class _Huber(_HeavyTailed, HuberSettings):
@@ -52,3 +52,9 @@ class ClippedUCB(Compiled, ClippedSettings, twin=later.ClippedUCB):
         units = Y_SCALE * self.threshold_scale if self.clips else math.inf
         constants = (1.0, Y_SCALE * self.width_scale, units, self.growth)
         self._start(st.CLIPPED_UCB, ridge=self.ridge, constants=constants)
+
+
+class Thompson(Compiled, ThompsonSettings, twin=later.Thompson):
+    def _prepare(self) -> None:
+        v = theory.thompson_v(self.horizon, self.dim, self.delta)
+        self._start(st.THOMPSON, gain=v, scale=self.width_scale, ridge=self.ridge)

@@ -37,11 +37,23 @@ memory that is the one printed at ICML. R is 1 here. Their matrix B(t) starts fr
 and starts from `ridge` times I.
 
 **What is not here.** CRTM and CRMM (Xue, Wang, Wan, Yi, Zhang 2023, NeurIPS, arXiv 2310.18701) and
-MED-PE (Tajdini, Scarlett, Jamieson 2025, NeurIPS, arXiv 2506.04775) would belong here. Of each we
-found the abstract and summaries of it, but neither the text nor any code. Looked for and not found:
-CRTM's truncation threshold, its online step and the matrix in it, and the width; CRMM's number of
-plays per epoch and what it does with their medians; MED-PE's design problem, its estimator, and the
-length of its phases. The abstracts do not determine them, so there is nothing to transcribe.
+MED-PE (Tajdini, Scarlett, Jamieson 2025, NeurIPS, arXiv 2506.04775) would belong here. Neither text
+was accessible beyond its abstract, and no code was found.
+
+    CRTM    There is an account of it for the identity link and ε = 1 (Cheng, Zhao, Xu: Learning
+            Personalized Ad Impact via Contextual Reinforcement Learning under Delayed Rewards,
+            appendix B). It says: V_0 = I and V_t = V_{t−1} + ½xxᵀ; a payoff with ‖x‖_{V⁻¹}|r| > Γ
+            counts as 0; with ‖x‖, ‖θ*‖ ≤ 1 and a raw moment u, ‖θ* − θ̂‖²_V is at most
+            896 d u ln(4T/δ) ln(1 + T/(2d)) + 2 + 48 d ln(1 + T/(2d)). The copy that we found lacks
+            the displayed formulas, and with them Γ and the online Newton step; nor does it say how
+            any of this depends on ε.
+    CRMM    The abstract says that an epoch has O(ln T) plays and one estimator. Not found: how many
+            plays, and what is done with their medians.
+    MED-PE  The abstract names a design and an elimination by phases. Not found: the problem that
+            the design solves, the estimator, and the lengths of the phases.
+
+A threshold, a step or a schedule of our own under these names would not be theirs, so they are left
+out.
 
 ν is v^{1/(1+ε)}, with v a bound on the central 1+ε moment. ‖x‖ and ‖θ*‖ are at most 1.
 """

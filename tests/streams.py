@@ -17,7 +17,16 @@ MASTERS = ("SupBMM", "SupBTC")
 PLAIN = ("FlatBMM", "FlatBTC", "MoM", "CRT", "MENU", "TOFU")
 SEVERAL_PLAYS = ("SupBMM", "FlatBMM", "MENU", "MoM")
 KNOW_A_MOMENT = (*MASTERS, *PLAIN, "HeavyOFUL", "HvtUCB")
-POLICIES = (*KNOW_A_MOMENT, "ClippedUCB", "SafeRidge", "Uniform", "GreedyRidge", "LinUCB", "Blind")
+KNOW_NO_MOMENT = (
+    "ClippedUCB",
+    "SafeRidge",
+    "Thompson",
+    "Uniform",
+    "GreedyRidge",
+    "LinUCB",
+    "Blind",
+)
+POLICIES = (*KNOW_A_MOMENT, *KNOW_NO_MOMENT)
 NOISES: tuple[Noise, ...] = (
     Gaussian(0.3),
     StudentT(3.0),

@@ -20,11 +20,11 @@ from heavybandit.policy import LARGEST, setting
 
 PAPER = ("SupBMM", "SupBTC", "FlatBMM", "FlatBTC", "MoM", "CRT", "MENU", "TOFU")
 CONTROLS = ("Uniform", "GreedyRidge", "LinUCB", "Blind")
-LATER = ("HeavyOFUL", "HvtUCB", "ClippedUCB", "SafeRidge")
+LATER = ("HeavyOFUL", "HvtUCB", "ClippedUCB", "Thompson", "SafeRidge")
 TWINS = dict.fromkeys(PAPER, "paper") | dict.fromkeys(LATER, "later")
 CLASSES = {f"hb.{name}": getattr(hb, name) for name in PAPER + CONTROLS + LATER}
 CLASSES |= {f"{place}.{name}": getattr(getattr(hb, place), name) for name, place in TWINS.items()}
-KNOW_NO_MOMENT = (*CONTROLS, "ClippedUCB", "SafeRidge")
+KNOW_NO_MOMENT = (*CONTROLS, "ClippedUCB", "Thompson", "SafeRidge")
 every_class = pytest.mark.parametrize("name", CLASSES)
 K, D = 4, 3
 REFUSED = (ValueError, TypeError, RuntimeError)

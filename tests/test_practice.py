@@ -1,4 +1,4 @@
-"""SafeRidge: its first rounds by hand, twins arm by arm, no units, and what its safeguard notices."""
+"""SafeRidge: first rounds by hand, twins arm by arm, no units, and what its safeguard notices."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streams import NOISES, awkward_contexts, section6_contexts
 
 import heavybandit as hb
 from heavybandit import later
 from heavybandit.engine import state as names
 from heavybandit.noise import Noise, Outliers, StudentT, TwoPointPayoff
 from heavybandit.practice import Y_SCALE
+from streams import NOISES, awkward_contexts, section6_contexts
 
 MODULES = pytest.mark.parametrize("module", [hb, later])
 

@@ -1,4 +1,4 @@
-"""Beyond the paper: later algorithms for heavy-tailed payoffs, in plain NumPy like `paper`.
+"""Beyond the paper: other algorithms, most of them later, in plain NumPy like `paper`.
 
     HeavyOFUL   HEAVY-OFUL, Huang, Zhong, Wang, Yang 2023 (NeurIPS, arXiv 2306.06836): adaptive
                 Huber regression over the whole history
@@ -9,10 +9,12 @@
     SafeRidge   ours, made for practice: ridge regression that chooses its ridge and an intercept by
                 its own forecasts, and clips only while that does no harm that it can see; its
                 text stands in `practice`
+    Thompson    Thompson sampling on ridge regression, Agrawal, Goyal 2013 (ICML, arXiv 1209.3352):
+                older than the paper, not made for heavy tails, and randomised
 
 `heavybandit.engine` has their compiled twins; the tests hold them equal, arm by arm.
 
-**Where the formulas come from, and what could not be confirmed.** We had no access to either text.
+**Where the formulas come from, and what could not be confirmed.** We had no access to the texts.
 HEAVY-OFUL's follow public code that is apparently its authors' (jyhuang78/Heavy-LSVI-UCB,
 `heavy_play_many_paths.py`): σ_t, c₀, c₁, τ_t, κ, β_t, β_0 = √λ and the loss stand there. From
 memory only: λ = d, and that the minimum is over ‖θ‖ ≤ 1 (the code has λ = d/100 and θᵀθ ≤ 1.1).
@@ -31,6 +33,31 @@ width, and Hvt-UCB the same step without the clip (no ridge regression: its step
 as that); `threshold_scale` multiplies the threshold τ_t. `width_scale` multiplies β wherever it
 stands, in Hvt-UCB's σ_t too, and `ridge` is λ wherever it stands.
 
+Thompson sampling's v = R√(9d ln(T/δ)) stands in a reader's notes on the arXiv text
+(park-jihoo/park-jihoo.github.io) and in public code. Other public code, for example
+Nicolaus93/contextual_bandit, has v = R√((24/ε) d ln(1/δ)) with an ε in (0, 1) of its own; from
+memory that is the one printed at ICML. R is 1 here. Their matrix B(t) starts from I; it is A here,
+and starts from `ridge` times I.
+
+**What is not here.** CRTM and CRMM (Xue, Wang, Wan, Yi, Zhang 2023, NeurIPS, arXiv 2310.18701) and
+MED-PE (Tajdini, Scarlett, Jamieson 2025, NeurIPS, arXiv 2506.04775) would belong here. Neither text
+was accessible beyond its abstract, and no code was found.
+
+    CRTM    There is an account of it for the identity link and ε = 1 (Cheng, Zhao, Xu: Learning
+            Personalized Ad Impact via Contextual Reinforcement Learning under Delayed Rewards,
+            appendix B). It says: V_0 = I and V_t = V_{t−1} + ½xxᵀ; a payoff with ‖x‖_{V⁻¹}|r| > Γ
+            counts as 0; with ‖x‖, ‖θ*‖ ≤ 1 and a raw moment u, ‖θ* − θ̂‖²_V is at most
+            896 d u ln(4T/δ) ln(1 + T/(2d)) + 2 + 48 d ln(1 + T/(2d)). The copy that we found lacks
+            the displayed formulas, and with them Γ and the online Newton step; nor does it say how
+            any of this depends on ε.
+    CRMM    The abstract says that an epoch has O(ln T) plays and one estimator. Not found: how many
+            plays, and what is done with their medians.
+    MED-PE  The abstract names a design and an elimination by phases. Not found: the problem that
+            the design solves, the estimator, and the lengths of the phases.
+
+A threshold, a step or a schedule of our own under these names would not be theirs, so they are left
+out.
+
 ν is v^{1/(1+ε)}, with v a bound on the central 1+ε moment. ‖x‖ and ‖θ*‖ are at most 1.
 """
 
@@ -45,6 +72,7 @@ from .paper import argmax
 from .policy import LARGEST, Floats, Look, PlainSettings, Policy, TruncatingSettings, setting
 from .practice import Y_SCALE
 from .practice import SafeRidge as SafeRidge
+
 
 def clip(z: Floats | float, tau: Floats | float) -> Floats:
     """ψ_τ(z), the derivative of the Huber loss: z cut off at ±τ."""
@@ -309,3 +337,45 @@ class ClippedUCB(ClippedSettings):
         step = math.exp(0.5 / math.sqrt(t))
         moved = self._scale * step if abs(residual) > self._scale else self._scale / step
         self._scale = max(moved, 1e-300)  # from 0 it could never rise again
+
+
+class ThompsonSettings(Policy):
+    """What Thompson takes, and its luck: d standard normal numbers per round."""
+
+    delta: float = setting(checks.delta, default=0.01)
+    width_scale: float = setting(checks.positive, LARGEST, default=1.0)
+    ridge: float = setting(checks.ridge, default=1.0)
+
+    def _draw_luck(self, rounds: int) -> Floats:
+        return self._rng.standard_normal((rounds, self.dim))
+
+
+class Thompson(ThompsonSettings):
+    """Thompson sampling on ridge regression: argmax xᵀθ̃, with θ̃ ~ N(θ̂, v²A⁻¹) drawn each round.
+
+    θ̂ = A⁻¹b, A = ridge·I + Σxxᵀ, b = Σr·x, v = width_scale·√(9d ln(T/δ)). It is made for noise that
+    is sub-Gaussian with R = 1; for another R let `width_scale` be R. It clips nothing.
+    """
+
+    look = Look("#117733", ">", "-.")
+
+    def _prepare(self) -> None:
+        self._A = self.ridge * np.eye(self.dim)
+        self._b = np.zeros(self.dim)
+
+    def _v(self) -> float:
+        """v = √(9d ln(T/δ)), times `width_scale`."""
+        return self.width_scale * math.sqrt(9 * self.dim * math.log(self.horizon / self.delta))
+
+    def _draw(self, z: Floats) -> Floats:
+        """θ̃ = θ̂ + v·L⁻ᵀz with A = LLᵀ: L⁻ᵀz has the covariance L⁻ᵀL⁻¹ = A⁻¹."""
+        theta_hat = np.linalg.solve(self._A, self._b)
+        L = np.linalg.cholesky(self._A)
+        return np.asarray(theta_hat + self._v() * np.linalg.solve(L.T, z))
+
+    def _choose(self, X: Floats, luck: Floats) -> int:
+        return argmax(X @ self._draw(luck))
+
+    def _learn(self, x: Floats, payoffs: Floats) -> None:
+        self._A = self._A + np.outer(x, x)
+        self._b = self._b + payoffs[0] * x

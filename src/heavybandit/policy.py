@@ -142,7 +142,7 @@ class Policy(Declared):
         if self.horizon > LONGEST_HORIZON:
             raise ValueError(f"horizon must be at most 2**53, got {self.horizon}")
         self._rng = stream(self.seed, POLICY_STREAM)
-        self._luck: float | None = None
+        self._luck: Any = None
         self._offered: Floats | None = None
         self._selected = -1
         self._played = 0
@@ -189,7 +189,7 @@ class Policy(Declared):
                 f"horizon={self.horizon} only, so build a policy with a longer horizon"
             )
         if self._luck is None:
-            self._luck = float(self._rng.random())
+            self._luck = self._draw_luck(1)[0]
         arm = self._choose(X, self._luck)
         self._offered, self._selected = X, arm
         return arm
@@ -236,7 +236,14 @@ class Policy(Declared):
             )
         return y
 
-    def _choose(self, X: Floats, luck: float) -> int:
+    def _draw_luck(self, rounds: int) -> Floats:
+        """The luck of the next rounds, one entry per round: of most policies a number in [0, 1).
+
+        Drawn in one call or in several, it is the same.
+        """
+        return self._rng.random(rounds)
+
+    def _choose(self, X: Floats, luck: Any) -> int:
         raise NotImplementedError
 
     def _learn(self, x: Floats, payoffs: Floats) -> None:

@@ -325,6 +325,12 @@ def linucb_alpha(horizon: Number, n_arms: int, delta: float) -> Number:
     return np.sqrt(0.5 * np.log(2.0 * horizon * n_arms / delta))
 
 
+@checked(horizon=1)
+def thompson_v(horizon: int, dim: int, delta: float) -> float:
+    """What multiplies A^{-1/2} in Thompson sampling, for noise with R = 1: v = √(9d ln(T/δ))."""
+    return math.sqrt(9 * dim * math.log(horizon / delta))
+
+
 # Later algorithms: HEAVY-OFUL's and Hvt-UCB's constants. Where each comes from, and what could not
 # be confirmed, stands at the head of `later`; σ_min = 1/√T and e is `growth_exponent`.
 

@@ -358,6 +358,8 @@ RECORDED = [
     (STUDENT, HEAVY_OFUL, "18.137865", "c4df71a149753c15"),
     (SYMMETRIC, HVT_UCB, "37.88185", "6b193f890701e6dd"),
     (STUDENT, recipe("ClippedUCB", growth=0.25), "102.076826", "2fe7a5bc71aea699"),
+    (STUDENT, recipe("SafeRidge"), "53.1679863", "5dad2f7ef0d5198a"),
+    (STUDENT, recipe("Thompson", width_scale=0.1), "183.989621", "4390fe65680642a8"),
 ]
 
 

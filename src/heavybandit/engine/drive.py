@@ -14,9 +14,10 @@ from . import state as st
 from ._compile import compiled, inlined
 from .decide import begin, choose_by_bound, choose_by_regression, choose_by_stages, width_factor
 from .huber import clipped_ucb_learn, heavy_oful_learn, hvt_ucb_learn
-from .linear import add_context, solve
+from .linear import add_context, combine, copy, lowest_near_best, solve, transpose
 from .medians import columns_learn, mom_payoff
 from .safe import safe_ridge_learn
+from .thompson import draw_theta, rotate_in
 from .truncation import add_payoff, btc_learn, tofu_learn
 
 
@@ -24,6 +25,7 @@ class Kernels(NamedTuple):
     """What drives the policies of a family.
 
     choose(state, X, luck, truth) chooses an arm for the contexts X and leaves the choice pending;
+    `luck` is what the policy has drawn for the round, one number or, in Thompson sampling, d;
     `truth`, the true means, is only counted against the intervals; NaN where it is not known.
     learn(state, x, payoffs) puts the round into what the policy keeps, and goes on to the next.
     """
@@ -58,6 +60,18 @@ def choose_ridge(state, X, _luck, truth):
     """MoM, CRT, the controls and the later algorithms."""
     begin(state, X.shape[0])
     state.clock[st.ARM] = choose_by_regression(state, X, truth)
+
+
+@inlined
+def choose_drawn(state, X, luck, _truth):
+    """Thompson sampling: the largest xᵀθ̃."""
+    n = X.shape[0]
+    begin(state, n)
+    theta = state.vector[st.THETA_NOW]
+    draw_theta(state.posterior.factor, state.num[st.GAIN] * state.num[st.SCALE], luck, theta)
+    transpose(X, state.X_T, 0, n)
+    combine(theta, state.X_T, n, state.line[st.R_HAT])
+    state.clock[st.ARM] = lowest_near_best(state.line[st.R_HAT], n)
 
 
 @compiled
@@ -120,6 +134,17 @@ def learn_huber(state, x, payoffs):
         hvt_ucb_learn(state, x, payoffs[0], beta)
     else:
         clipped_ucb_learn(state, x, payoffs[0])
+    end(state.clock)
+
+
+@inlined
+def learn_drawn(state, x, payoffs):
+    """Thompson sampling."""
+    book(state.counts, state.stage, state.clock)
+    row = state.posterior.row
+    copy(x, row)
+    row[x.size] = payoffs[0]
+    rotate_in(state.posterior.factor, row)
     end(state.clock)
 
 
@@ -292,6 +317,25 @@ def play_huber(state, X, means, truth, best, draws, form, luck, regret, curve, a
 
 
 @compiled
+def play_drawn(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
+    payoffs, clock = state.payoffs, state.clock
+    plays = payoffs.size
+    for t in range(X.shape[0]):
+        if clock[st.FULL] == 1:
+            return t
+        choose_drawn(state, X[t], luck[t], truth[t])
+        arm = clock[st.ARM]
+        if not pay(payoffs, means[t, arm], draws, t * plays, form):
+            return t
+        learn_drawn(state, X[t, arm], payoffs)
+        regret += plays * (best[t] - means[t, arm])
+        curve[t] = regret
+        arms[t] = arm
+        stages[t] = clock[st.DEPTH]
+    return X.shape[0]
+
+
+@compiled
 def play_safe(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
     payoffs, clock = state.payoffs, state.clock
     plays = payoffs.size
@@ -315,6 +359,7 @@ STAGES = Kernels(choose_stages, learn_stages, play_stages)
 BOUND = Kernels(choose_bound, learn_bound, play_bound)
 RIDGE = Kernels(choose_ridge, learn_ridge, play_ridge)
 HUBER = Kernels(choose_ridge, learn_huber, play_huber)
+DRAWN = Kernels(choose_drawn, learn_drawn, play_drawn)
 SAFE = Kernels(choose_ridge, learn_safe, play_safe)
 
 FAMILIES = {
@@ -323,6 +368,7 @@ FAMILIES = {
     **dict.fromkeys((st.FLAT_BMM, st.FLAT_BTC, st.MENU, st.TOFU), BOUND),
     **dict.fromkeys((st.MOM, st.CRT, st.GREEDY, st.BLIND, st.LINUCB), RIDGE),
     **dict.fromkeys((*st.HUBER, st.CLIPPED_UCB), HUBER),
+    st.THOMPSON: DRAWN,
     st.SAFE_RIDGE: SAFE,
 }
 """The kernels of each kind of policy."""

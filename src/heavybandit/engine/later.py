@@ -7,12 +7,12 @@ import math
 import numpy as np
 
 from .. import later, theory
-from ..later import Y_SCALE, ClippedSettings, HeavyOFULSettings, HuberSettings
-from ..practice import DOUBT, INTERCEPT_PRECISION, RIDGES, SafeSettings
+from ..later import ClippedSettings, HeavyOFULSettings, HuberSettings, ThompsonSettings
+from ..practice import DOUBT, INTERCEPT_PRECISION, RIDGES, Y_SCALE, SafeSettings
 from . import state as st
 from .policies import Compiled, _HeavyTailed
 
-__all__ = ["ClippedUCB", "HeavyOFUL", "HvtUCB", "SafeRidge"]
+__all__ = ["ClippedUCB", "HeavyOFUL", "HvtUCB", "SafeRidge", "Thompson"]
 
 
 class _Huber(_HeavyTailed, HuberSettings):
@@ -55,6 +55,12 @@ class ClippedUCB(Compiled, ClippedSettings, twin=later.ClippedUCB):
         units = Y_SCALE * self.threshold_scale if self.clips else math.inf
         constants = (1.0, Y_SCALE * self.width_scale, units, self.growth)
         self._start(st.CLIPPED_UCB, ridge=self.ridge, constants=constants)
+
+
+class Thompson(Compiled, ThompsonSettings, twin=later.Thompson):
+    def _prepare(self) -> None:
+        v = theory.thompson_v(self.horizon, self.dim, self.delta)
+        self._start(st.THOMPSON, gain=v, scale=self.width_scale, ridge=self.ridge)
 
 
 class SafeRidge(Compiled, SafeSettings, twin=later.SafeRidge):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -55,7 +56,7 @@ class Compiled(Policy):
     def _kernels(self) -> Kernels:
         return FAMILIES[int(self._state.clock[st.KIND])]
 
-    def _choose(self, X: Floats, luck: float) -> int:
+    def _choose(self, X: Floats, luck: Any) -> int:
         self._kernels.choose(self._state, X, luck, np.full(self.n_arms, np.nan))
         return int(self._state.clock[st.ARM])
 
@@ -87,7 +88,8 @@ class Compiled(Policy):
         truth = means if form.expected(1.0) == 1.0 else np.asarray(form.expected(means))
         stages = np.empty_like(arms) if stages is None else stages
         pending = [] if self._luck is None else [self._luck]
-        luck = np.append(pending, self._rng.random(n - len(pending)))
+        drawn = self._draw_luck(n - len(pending))
+        luck = np.concatenate([pending, drawn]) if pending else drawn
         self._luck, self._offered, self._selected = None, None, -1
         done = 0
         while done < n:
@@ -101,7 +103,7 @@ class Compiled(Policy):
                 self._played += played
             if done < n:
                 if not self._state.clock[FULL]:
-                    self._luck = float(luck[done])
+                    self._luck = luck[done].copy()
                     raise ValueError(
                         f"payoffs must be finite and at most {LARGEST:g} in absolute value; "
                         f"the noise gave one that is not in round "

@@ -1,8 +1,9 @@
 """Everything a compiled policy remembers: one tuple of arrays, of one type for all policies.
 
 One type means that each kernel is compiled once and cached once. What only one family of policies
-needs is a tuple of its own within it (`Truncation`, `Roots`, `Regression`, `Forecasts`); arrays that a policy
-has no use for have no entries. Nothing else holds state, so a pickled policy resumes where it was.
+needs is a tuple of its own within it (`Truncation`, `Roots`, `Regression`, `Posterior`,
+`Forecasts`); arrays that a policy has no use for have no entries. Nothing else holds state, so a
+pickled policy resumes where it was.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Ints = np.ndarray[Any, np.dtype[np.int64]]
 # Which policy a state belongs to; the numbers say nothing else.
 SUP_BMM, SUP_BTC, FLAT_BMM, FLAT_BTC, MOM, CRT, MENU, TOFU = range(8)
 LINUCB, GREEDY, UNIFORM, BLIND = range(8, 12)
-HEAVY_OFUL, HVT_UCB, CLIPPED_UCB, SAFE_RIDGE = range(12, 16)
+HEAVY_OFUL, HVT_UCB, CLIPPED_UCB, THOMPSON, SAFE_RIDGE = range(12, 17)
 # The families that share kernels.
 MASTERS = (SUP_BMM, SUP_BTC)
 BMM = (SUP_BMM, FLAT_BMM)
@@ -100,6 +101,13 @@ class Regression(NamedTuple):
     clipped: Ints  # (2,)
 
 
+class Posterior(NamedTuple):
+    """What Thompson sampling knows; `thompson` says why it is enough."""
+
+    factor: Floats  # (d, d+1): R, upper triangular with RᵀR = A, and beside it q with Rᵀq = b
+    row: Floats  # (d+1,): scratch
+
+
 class Forecasts(NamedTuple):
     """What SafeRidge knows of its J regressions, for each of the three things that they forecast.
 
@@ -134,6 +142,7 @@ class State(NamedTuple):
     btc: Truncation
     tofu: Roots
     huber: Regression
+    posterior: Posterior
     forecasts: Forecasts
     vector: Floats  # (N_VECTOR, d): scratch, as is all below
     square: Floats  # (3, d, d)
@@ -178,6 +187,7 @@ def new_state(
     B = S if kind in BTC else 0
     D, one = (d, 1) if kind == TOFU else (0, 0)
     R, two = (d, 2) if kind in HUBER else (0, 0)
+    P, wide = (d, d + 1) if kind == THOMPSON else (0, 0)
     J = S if kind == SAFE_RIDGE else 0
     clock = np.zeros(N_CLOCK, dtype=np.int64)
     clock[[KIND, EXPLORE, ROUND, ARM]] = kind, explore, 1, -1
@@ -212,6 +222,7 @@ def new_state(
             c=np.zeros(R),
             clipped=np.zeros(two, dtype=np.int64),
         ),
+        posterior=Posterior(factor=math.sqrt(ridge) * np.eye(P, wide), row=np.zeros(wide)),
         forecasts=Forecasts(
             *(np.zeros(J), np.zeros(J)),
             *(np.zeros((3, J)), np.zeros((3, J)), np.zeros((3, J)), np.zeros((3, J))),

@@ -19,7 +19,7 @@ from heavybandit.replication import (
 )
 from heavybandit.replication import leaderboard as board
 from heavybandit.replication.leaderboard import BOARD, RIDGE, Entry, Standings
-from heavybandit.replication.protocol import BOXES, FIRST, HELD_OUT, KNOBS, THEN, TRAINING
+from heavybandit.replication.protocol import BOXES, HELD_OUT, KNOBS, SIZES, TRAINING
 
 DATA = Path(__file__).parents[2] / "data"
 A, B = Entry("CRT", "tuned"), Entry("TOFU", "tuned")
@@ -27,18 +27,20 @@ A, B = Entry("CRT", "tuned"), Entry("TOFU", "tuned")
 
 def test_every_policy_is_tuned_in_all_the_knobs_that_it_has() -> None:
     for name, knobs in KNOBS.items():
-        known = inspect.signature(getattr(hb, name)).parameters
-        assert set(knobs) == set(protocol.RANGES) & set(known)
+        policy, fixed = protocol.VARIANTS.get(name, (name, {}))
+        known = inspect.signature(getattr(hb, policy)).parameters
+        idle = {"threshold_scale"} if fixed == {"clips": False} else set()
+        assert set(knobs) == set(protocol.RANGES) & set(known) - idle
 
 
 def test_every_policy_gets_the_same_number_of_different_configurations() -> None:
     for name in KNOBS:
         tried = board.configurations(name)
-        assert len(tried) == FIRST + len(BOXES) * THEN
+        assert len(tried) == sum(SIZES) == 64
         assert len({tuple(one.items()) for one in tried}) >= len(tried) - 4  # rounding may meet
         for knob in KNOBS[name]:
             low, high = protocol.range_of(name, knob)
-            first = [one[knob] for one in tried[:FIRST]]
+            first = [one[knob] for one in tried[: SIZES[0]]]
             assert low <= min(first) < low * 10
             assert high / 10 < max(first) <= high
 
@@ -47,8 +49,8 @@ def test_the_steps_that_follow_lie_in_boxes_around_the_best() -> None:
     for name, chosen in board.CHOSEN.items():
         tried = board.configurations(name)
         for step, decades in enumerate(BOXES):
-            begin = FIRST + step * THEN
-            for one in tried[begin : begin + THEN]:
+            begin = sum(SIZES[: 1 + step])
+            for one in tried[begin : begin + SIZES[1 + step]]:
                 for knob, value in tried[chosen[step]].items():
                     assert abs(math.log10(one[knob] / value)) <= decades + 0.01
 
@@ -126,7 +128,9 @@ def test_no_order_is_stated_that_the_limits_do_not_support() -> None:
     rng = np.random.default_rng(0)
     noise = rng.normal(size=(1, 8))
     found = board_of((10 + noise).tolist(), (10 - noise).tolist(), (90 + noise).tolist())
-    assert set(board.order(found, (A, B, RIDGE))) == {(A, RIDGE), (B, RIDGE)}
+    ready = {"CRT": True, "TOFU": True, "GreedyRidge": True}
+    assert set(board.order(found, (A, B, RIDGE), ready)) == {(A, RIDGE), (B, RIDGE)}
+    assert board.order(found, (A, B, RIDGE), ready | {"GreedyRidge": False}) == []
 
 
 def test_uniform_play_costs_100_percent_and_flags_are_shares() -> None:
@@ -147,7 +151,7 @@ def test_a_move_that_gains_puts_the_optimum_elsewhere(monkeypatch: pytest.Monkey
         for knob in knobs:
             row = told[name, knob]
             assert (row["inside"] == "yes") == (min(row["× 10"], row["÷ 10"]) >= -protocol.MARGIN)
-    scores = board.scores(DATA, 3)
+    scores = board.scores(DATA, len(SIZES))
     assert all(row["score"] == pytest.approx(scores[row["policy"]].min()) for row in rows)
     monkeypatch.setattr(board_tables, "MARGIN", -1e9)  # no move gains so much
     assert {row["inside"] for row in board_tables.inside_rows(DATA)} == {"no"}

@@ -25,11 +25,11 @@ from ..replication import catalogue  # noqa: F401  (it enters the recorded exper
 from ..replication import leaderboard as board
 from ..replication.protocol import (
     BOARD_SEEDS,
-    BOXES,
     FIRST_BOARD_SEED,
     FIRST_TUNING_SEED,
     HELD_OUT,
     RANGES,
+    SIZES,
     TRAINING,
     TUNING_SEEDS,
     Cell,
@@ -141,13 +141,13 @@ def tune(own: Own, sweep: Sweep, data: str | Path) -> tuple[dict[str, float], li
     uniform = board.regrets(board.STEPS[0], data)[:, :, 0].mean(axis=1)[:, None, None] / 100
     how = {"seeds": TUNING_SEEDS, "first_seed": FIRST_TUNING_SEED}
     tried, scores = [*first_step(own.name, own.knobs)], list[float]()
-    for decades in (*BOXES, None):
+    for step in range(1, 1 + len(SIZES)):
         new = tried[len(scores) :]
         plan = own.trials(TRAINING, new, **how)
         costs = per_play(sweep(plan), len(TRAINING), TUNING_SEEDS) / uniform
         scores += costs.mean(axis=(0, 1)).tolist()
-        if decades is not None:
-            tried += next_step(tried[int(np.argmin(scores))], decades)
+        if step < len(SIZES):
+            tried += next_step(tried[int(np.argmin(scores))], step)
     return tried[int(np.argmin(scores))], scores
 
 

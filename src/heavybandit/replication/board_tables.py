@@ -23,7 +23,7 @@ from .leaderboard import (
     configurations,
     regrets,
 )
-from .protocol import FIRST, HELD_OUT, KNOBS, MARGIN, THEN, TRAINING, range_of
+from .protocol import HELD_OUT, KNOBS, MARGIN, SIZES, TRAINING, range_of
 from .showing import fixed, number
 
 if TYPE_CHECKING:
@@ -65,10 +65,9 @@ def inside_rows(folder: str | Path) -> list[dict[str, Any]]:
     rows, at = [], 0
     for i, policy in enumerate(KNOBS):
         tried, chosen = configurations(policy), CHOSEN[policy][-1]
-        step, place = divmod(chosen - FIRST, THEN)
-        column = 1 + i * FIRST + chosen
-        if chosen >= FIRST:
-            column = 1 + len(KNOBS) * (FIRST + step * THEN) + i * THEN + place
+        step = next(k for k in range(len(SIZES)) if chosen < sum(SIZES[: k + 1]))
+        before = sum(SIZES[:step])  # configurations of each policy in the steps before
+        column = 1 + len(KNOBS) * before + i * SIZES[step] + chosen - before
         home = everything[:, :, column]
         for knob in KNOBS[policy]:
             values = [one[knob] for one in tried]

@@ -20,17 +20,18 @@ from ..policy import Floats
 from .protocol import (
     BOARD_SEEDS,
     BOXES,
-    FIRST,
     FIRST_BOARD_SEED,
     FIRST_TUNING_SEED,
     HELD_OUT,
     KNOBS,
-    THEN,
+    MARGIN,
+    SIZES,
     TRAINING,
     TUNING_SEEDS,
     Judged,
     Shown,
     Trials,
+    contestant,
     first_step,
     moves,
     next_step,
@@ -40,27 +41,16 @@ from .statistics import mean_limit
 if TYPE_CHECKING:
     pass
 
-CHOSEN: dict[str, tuple[int, ...]] = {
-    "SupBMM": (19, 32, 60),
-    "SupBTC": (11, 33, 51),
-    "MoM": (12, 12, 59),
-    "MENU": (28, 28, 28),
-    "LinUCB": (6, 43, 43),
-    "CRT": (6, 38, 56),
-    "TOFU": (6, 43, 43),
-    "HeavyOFUL": (21, 32, 48),
-    "HvtUCB": (30, 46, 59),
-    "ClippedUCB": (26, 41, 49),
-    "GreedyRidge": (6, 43, 43),
-}
+CHOSEN: dict[str, tuple[int, ...]] = {}
 """By policy, which of its configurations scored lowest after each step of the tuning."""
 
 
-def configurations(policy: str, steps: int = 1 + len(BOXES)) -> list[dict[str, float]]:
+def configurations(policy: str, steps: int = len(SIZES)) -> list[dict[str, float]]:
     """What is tried of a policy in so many steps, in order."""
     found = first_step(policy, KNOBS[policy])
-    for best, decades in zip(CHOSEN.get(policy, ())[: steps - 1], BOXES, strict=False):
-        found += next_step(found[best], decades)
+    for step, best in enumerate(CHOSEN.get(policy, ())[: steps - 1], start=1):
+        if step < len(SIZES):
+            found += next_step(found[best], step)
     return found
 
 
@@ -74,13 +64,13 @@ UNIFORM = recipe("Uniform")
 
 def _step(step: int) -> tuple[Recipe, ...]:
     """The entries of a step of the tuning; uniform play is the first of all."""
-    begin = FIRST + (step - 2) * THEN if step > 1 else 0
-    tried = (recipe(p, **one) for p in KNOBS for one in configurations(p, step)[begin:])
+    begin = sum(SIZES[: step - 1])
+    tried = (contestant(p, **one) for p in KNOBS for one in configurations(p, step)[begin:])
     return (UNIFORM, *tried) if step == 1 else tuple(tried)
 
 
 def _moves() -> tuple[Recipe, ...]:
-    return tuple(recipe(p, **one) for p in KNOBS for one in moves(tuned(p)))
+    return tuple(contestant(p, **one) for p in KNOBS for one in moves(tuned(p)))
 
 
 @dataclass(frozen=True)
@@ -99,28 +89,36 @@ class Entry:
     @property
     def recipe(self) -> Recipe:
         """The policy without what a cell tells it."""
-        return self.policy or recipe(self.name, **tuned(self.name))
+        return self.policy or contestant(self.name, **tuned(self.name))
 
 
 GROUPS = {
-    "tuned": f"tuned constants, {FIRST + len(BOXES) * THEN} configurations each",
+    "tuned": f"tuned constants, {sum(SIZES)} configurations each",
     "defaults": "no tuning at all",
     "published": "published constants",
-    "counter": "a referee's counter-examples to the former board",
+    "counter": "referees' counter-examples to former boards",
 }
 UNTUNED = (
+    Entry("SafeRidge", "defaults", recipe("SafeRidge")),
+    Entry("SafeRidge, clips off", "defaults", recipe("SafeRidge", clips=False)),
     Entry("ClippedUCB", "defaults", recipe("ClippedUCB")),
+    Entry("ClippedUCB, clips off", "defaults", recipe("ClippedUCB", clips=False)),
     Entry("GreedyRidge", "defaults", recipe("GreedyRidge")),
     Entry("Uniform", "defaults", UNIFORM),
     *(
         Entry(name, "published", recipe(name))
-        for name in ("SupBMM", "SupBTC", "MoM", "CRT", "MENU", "TOFU", "LinUCB")
+        for name in ("SupBMM", "SupBTC", "MoM", "CRT", "MENU", "TOFU", "LinUCB", "Thompson")
     ),
     *(Entry(name, "published", recipe(name)) for name in ("HeavyOFUL", "HvtUCB")),
     Entry("HeavyOFUL, public code", "published", recipe("HeavyOFUL", constants="circulated")),
     Entry("GreedyRidge, ridge 1,000", "counter", recipe("GreedyRidge", ridge=1000.0)),
     Entry("CRT, without width", "counter", recipe("CRT", width_scale=1e-9, ridge=300.0)),
     Entry("SupBMM, level scaled", "counter", recipe("SupBMM", width_scale=0.01, level_scale=0.01)),
+    Entry(
+        "ClippedUCB, ridge 816",
+        "counter",
+        recipe("ClippedUCB", ridge=816.0, width_scale=0.00121, threshold_scale=8.77),
+    ),
 )
 BOARD = (*(Entry(name, "tuned") for name in KNOBS), *UNTUNED)
 RIDGE = Entry("GreedyRidge", "tuned")
@@ -138,18 +136,18 @@ _MOVES = 2 * sum(map(len, KNOBS.values()))
 STEPS = (
     Trials(
         "tuning_1",
-        f"the benchmark's tuning: {FIRST} configurations of every policy on the training cells",
+        f"the benchmark's tuning: {SIZES[0]} configurations of every policy on the training cells",
         TRAINING,
-        1 + FIRST * len(KNOBS),
+        1 + SIZES[0] * len(KNOBS),
         functools.partial(_step, 1),
         **_TUNING,
     ),
     *(
         Trials(
             f"tuning_{2 + i}",
-            f"{THEN} more around the best so far, {decades:.2g} decades to each side",
+            f"{SIZES[1 + i]} more around the best so far, {decades:.2g} decades to each side",
             TRAINING,
-            THEN * len(KNOBS),
+            SIZES[1 + i] * len(KNOBS),
             functools.partial(_step, 2 + i),
             **_TUNING,
         )
@@ -210,13 +208,19 @@ def scores(folder: str | Path, steps: int) -> dict[str, Floats]:
     found = [regrets(plan, folder) for plan in STEPS[:steps]]
     uniform = found[0][:, :, 0].mean(axis=1)
     each = [costs.mean(axis=1) / uniform[:, None] * 100 for costs in found]
-    sizes = (FIRST, *(THEN for _ in BOXES))
     parts: dict[str, list[Floats]] = {policy: [] for policy in KNOBS}
-    for step, (costs, size) in enumerate(zip(each, sizes, strict=False)):
+    for step, (costs, size) in enumerate(zip(each, SIZES, strict=False)):
         for i, policy in enumerate(KNOBS):
             begin = (step == 0) + i * size
             parts[policy].append(costs[:, begin : begin + size].mean(axis=0))
     return {policy: np.concatenate(tried) for policy, tried in parts.items()}
+
+
+def converged(folder: str | Path) -> dict[str, bool]:
+    """Whether the last step has lowered a score by no more than the margin; see `protocol`."""
+    last = SIZES[-1]
+    found = scores(folder, len(SIZES))
+    return {policy: bool(s[:-last].min() - s.min() <= MARGIN) for policy, s in found.items()}
 
 
 def best(folder: str | Path, steps: int) -> dict[str, int]:
@@ -306,12 +310,17 @@ def flags(folder: str | Path) -> tuple[Floats, Floats]:
     return clipped, same
 
 
-def order(found: Standings, entries: Sequence[Entry]) -> list[tuple[Entry, Entry]]:
-    """All pairs of which the first costs less, by limits that hold for all pairs together."""
+def order(
+    found: Standings, entries: Sequence[Entry], converged: dict[str, bool]
+) -> list[tuple[Entry, Entry]]:
+    """All pairs of which the first costs less, by limits that hold for all pairs together.
+
+    Nobody whose tuning has not converged is said to cost more.
+    """
     pairs = [(a, b) for i, a in enumerate(entries) for b in entries[i + 1 :]]
     below = []
     for a, b in pairs:
         gap, off = found.gap(a, b, len(pairs))
         if abs(gap) > off:
             below.append((a, b) if gap < 0 else (b, a))
-    return below
+    return [(cheap, dear) for cheap, dear in below if converged[dear.name]]

@@ -5,14 +5,18 @@ Written down before it is run, and the same for everyone:
 - **Knobs.** A policy is tuned in those of `RANGES` that it has, and in nothing else.
 - **Budget.** Every policy gets the same number of configurations, whether it has one knob or four:
   32 points of Sobol's sequence over the ranges, on a logarithmic scale; 16 points in a box of one
-  decade to each side around the best of them; 16 in a box of a third of a decade to each side
-  around the best of all so far. The boxes may leave the ranges, so that these widen by themselves.
+  decade to each side around the best of them; 8 in a box of half a decade to each side around the
+  best of all so far; and 8 in a box of a quarter. The boxes may leave the ranges, so that these
+  widen by themselves.
 - **Training.** A configuration's score is its mean cost, in percent of uniform play's, over the
   training cells on two seeds. The lowest score wins, and of equal ones the first.
 - **Judgement.** Everyone plays the held-out cells, on seeds that tuning never saw. No held-out cell
   is a training cell; one has a world of theirs, at another horizon and with other information.
 - **Moves.** Afterwards each knob of each winner is moved by a decade up and down, on the training
   cells. A winner lies inside its range if no move scores more than 2 points lower than it does.
+- **Convergence.** A policy's tuning has converged if its winner lies inside its range and the last
+  step has lowered its score by at most 2 points. Of a policy whose tuning has not, only an upper
+  limit of what tuning could reach is known: it is never said to cost more than another.
 - **Limits.** Costs are averaged over the held-out cells, seed by seed; differences are paired. All
   differences that are stated have simultaneous limits (Bonferroni, Student's t, 95 % together).
   No order is stated that they do not support.
@@ -43,21 +47,30 @@ DROPPING = ("SupBTC", "TOFU")
 """Whose thresholds start at 0.3: they look at all that may be dropped again in every round, which
 for smaller thresholds is most of the history."""
 
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "ClippedUCB, clips off": ("ClippedUCB", {"clips": False}),
+}
+"""Contestants that are a policy with a setting that is no knob."""
+
 _WIDTHS, _CLIPS = ("ridge", "width_scale"), ("ridge", "width_scale", "threshold_scale")
 KNOBS: dict[str, tuple[str, ...]] = {
     "SupBMM": (*_WIDTHS, "level_scale"),
     "SupBTC": (*_CLIPS, "level_scale"),
-    **dict.fromkeys(("MoM", "MENU", "LinUCB"), _WIDTHS),
+    **dict.fromkeys(("MoM", "MENU", "LinUCB", "Thompson"), _WIDTHS),
     **dict.fromkeys(("CRT", "TOFU", "HeavyOFUL", "HvtUCB", "ClippedUCB"), _CLIPS),
+    "ClippedUCB, clips off": _WIDTHS,
+    "SafeRidge": ("ridge", "threshold_scale"),
     "GreedyRidge": ("ridge",),
 }
-"""Who is tuned, in which knobs: all that each has. FlatBMM and FlatBTC are not entries: nobody has
-published them as algorithms, and for ε < 1 FlatBTC goes through its history in most rounds."""
+"""Who is tuned, in which knobs: all that each has and that do something. FlatBMM and FlatBTC are no
+entries: nobody has published them as algorithms, and for ε < 1 FlatBTC goes through its history in
+most rounds."""
 
-UNBOUNDED = ("Uniform", "GreedyRidge", "LinUCB", "ClippedUCB")  # need no bound on a moment
+UNBOUNDED = ("Uniform", "GreedyRidge", "LinUCB", "Thompson", "ClippedUCB", "SafeRidge")
+"""Who needs no bound on a moment."""
 
-FIRST, THEN = 32, 16  # configurations of the first step, and of each of the two that follow
-BOXES = (1.0, 1 / 3)  # how many decades they reach to each side
+SIZES = (32, 16, 8, 8)  # configurations of each step of the tuning
+BOXES = (1.0, 1 / 2, 1 / 4)  # how many decades those after the first reach to each side
 MARGIN = 2.0  # points of score
 TUNING_SEEDS, FIRST_TUNING_SEED = 2, 900
 BOARD_SEEDS, FIRST_BOARD_SEED = 8, 600
@@ -224,19 +237,25 @@ def range_of(policy: str, knob: str) -> tuple[float, float]:
     return (0.3 if knob == "threshold_scale" and policy in DROPPING else low), high
 
 
+def contestant(name: str, **knobs: float) -> Recipe:
+    """Someone who is tuned, with these knobs."""
+    policy, fixed = VARIANTS.get(name, (name, {}))
+    return recipe(policy, **fixed, **knobs)
+
+
 def first_step(policy: str, knobs: tuple[str, ...]) -> list[dict[str, float]]:
     """The configurations that are tried at first."""
     found = []
     ends = {name: np.log10(range_of(policy, name)) for name in knobs}
-    for point in _unit_points(FIRST, len(knobs)).tolist():
+    for point in _unit_points(SIZES[0], len(knobs)).tolist():
         spans = zip(ends.items(), point, strict=True)
         found.append({name: rounded(10 ** (a + x * (b - a))) for (name, (a, b)), x in spans})
     return found
 
 
-def next_step(centre: dict[str, float], decades: float) -> list[dict[str, float]]:
-    """The configurations that are tried around the best so far."""
-    points = (2 * _unit_points(THEN, len(centre)) - 1).tolist()
+def next_step(centre: dict[str, float], step: int) -> list[dict[str, float]]:
+    """The configurations that are tried around the best of `step` steps."""
+    points, decades = (2 * _unit_points(SIZES[step], len(centre)) - 1).tolist(), BOXES[step - 1]
     return [
         {
             n: rounded(c * 10 ** (decades * x))
@@ -277,10 +296,13 @@ class Trial(RunSpec):
 
 @dataclass(frozen=True)
 class Judged(Trial):
-    """A run of the board, with all that other experiments tell of theirs."""
+    """A run of the board, whose line says what was played, as those of other experiments do."""
 
-    columns = RunSpec.columns
-    settings, row = RunSpec.settings, RunSpec.row
+    columns = (*RunSpec.columns[:9], "truncated")
+    settings = RunSpec.settings
+
+    def row(self, index: int, result: dict[str, Any]) -> list[str]:
+        return [*RunSpec.row(self, index, result)[:9], str(result["diagnostics"]["truncated"])]
 
 
 @dataclass(frozen=True)

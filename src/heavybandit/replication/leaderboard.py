@@ -41,7 +41,22 @@ from .statistics import mean_limit
 if TYPE_CHECKING:
     pass
 
-CHOSEN: dict[str, tuple[int, ...]] = {}
+CHOSEN: dict[str, tuple[int, ...]] = {
+    "SupBMM": (19, 32, 48, 60),
+    "SupBTC": (11, 33, 33, 62),
+    "MoM": (12, 12, 12, 60),
+    "MENU": (28, 28, 28, 28),
+    "LinUCB": (6, 43, 43, 43),
+    "Thompson": (6, 43, 43, 43),
+    "CRT": (6, 38, 51, 51),
+    "TOFU": (6, 43, 43, 43),
+    "HeavyOFUL": (21, 32, 53, 61),
+    "HvtUCB": (30, 46, 55, 55),
+    "ClippedUCB": (26, 41, 55, 57),
+    "ClippedUCB, clips off": (6, 43, 43, 43),
+    "SafeRidge": (25, 39, 48, 48),
+    "GreedyRidge": (6, 43, 43, 43),
+}
 """By policy, which of its configurations scored lowest after each step of the tuning."""
 
 

@@ -48,6 +48,18 @@ def test_what_cannot_be_done_is_refused(refused, line, words):
 
 
 @pytest.mark.usefixtures("lazy")
+def test_it_says_beforehand_how_long_it_will_take(typed, monkeypatch):
+    """One cell of 1,000 plays, one seed, no knobs; 0.12 s for a play are a minute for each of two
+    workers."""
+    from heavybandit.cli import board
+
+    monkeypatch.setattr(board, "_show", lambda *_: None)
+    monkeypatch.setattr(entering, "seconds_per_play", lambda _: 0.12)
+    out = typed("board lazy.py:Lazy --workers 2 --store store")
+    assert out.startswith("1,000 plays are to be made, at 1.2e+05 µs per play about 1 minutes")
+
+
+@pytest.mark.usefixtures("lazy")
 def test_a_policy_is_entered_and_its_entry_checked(typed, monkeypatch):
     from heavybandit.cli import board
 

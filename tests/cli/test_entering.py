@@ -60,6 +60,13 @@ def test_tuning_finds_the_optimum_of_a_knob_with_the_protocols_budget(own: enter
     assert chosen["ridge"] == pytest.approx(150, rel=0.1)
 
 
+def test_plays_ahead_are_those_of_tuning_and_of_two_entries(own: entering.Own) -> None:
+    """64 configurations on two seeds of 35,000 plays; then defaults and choice on the board."""
+    judged = BOARD_SEEDS * sum(cell.horizon for cell in HELD_OUT)
+    assert entering.plays_ahead(own) == 64 * 2 * 35_000 + 2 * judged
+    assert 0 < entering.seconds_per_play(own, plays=50) < 1
+
+
 def test_own_policies_are_told_what_they_have_arguments_for(own: entering.Own) -> None:
     plan = own.trials(TRAINING[:1], [{"ridge": 2.0}], seeds=1)
     (spec,) = plan.runs()

@@ -157,6 +157,20 @@ def test_a_move_that_gains_puts_the_optimum_elsewhere(monkeypatch: pytest.Monkey
     assert {row["inside"] for row in board_tables.inside_rows(DATA)} == {"no"}
 
 
+def test_tuning_has_converged_if_it_is_inside_and_its_last_step_gained_little(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two policies with made-up scores; the last 8 configurations are those of the last step."""
+    before = [20.0] * (sum(SIZES) - 8)
+    scores = {"CRT": np.array(before + [18.0] * 8), "TOFU": np.array(before + [17.9] * 8)}
+    rows = [{"policy": "CRT", "inside": "yes"}, {"policy": "TOFU", "inside": "yes"}]
+    monkeypatch.setattr(board_tables, "scores", lambda *_: scores)
+    monkeypatch.setattr(board_tables, "inside_rows", lambda _: rows)
+    assert board_tables.converged(DATA) == {"CRT": True, "TOFU": False}
+    rows[0]["inside"] = "no"
+    assert board_tables.converged(DATA) == {"CRT": False, "TOFU": False}
+
+
 def test_the_committed_table_is_what_data_gives(tmp_path: Path) -> None:
     found, flags = board.standings(DATA), board.flags(DATA)
     path = board_tables.write_table(found, *flags, tmp_path)

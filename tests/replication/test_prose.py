@@ -10,6 +10,7 @@ from html import unescape
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import heavybandit as hb
@@ -123,3 +124,75 @@ def test_the_readme_says_what_listing_fixed_arms_in_another_order_costs() -> Non
     a, b, c, d = medians
     first, last = f"{a} if the best arm is listed first", f"and {b} if it is listed last"
     assert said.startswith(f"{first}, {last}; that of `hb.LinUCB` is {c} and {d}.")
+
+
+# Chapter 09, the guide and the README's advice: what a policy costs, by cell and on average.
+
+BOARD_TABLE = pd.read_csv(ROOT / "data" / "leaderboard.csv")
+MEANS = BOARD_TABLE.groupby("policy").cost.mean()
+COSTS = {
+    (f"{instance}, {noise}", policy): cost
+    for instance, noise, policy, cost in zip(
+        *(BOARD_TABLE[c] for c in ("instance", "noise", "policy", "cost")), strict=True
+    )
+}
+SAID = re.compile(r"<!-- ([^>]*) -->")
+
+
+def cited(text: str) -> list[tuple[list[str], str]]:
+    """Of each comment that names costs: what it names, and the words between it and the last one.
+
+    A comment is a list of CELL: POLICY, separated by semicolons; `mean` stands for all cells.
+    """
+    pieces = SAID.split(text)
+    return [
+        ([name.strip() for name in names.split(";")], " ".join(words.split()))
+        for words, names in zip(pieces[::2], pieces[1::2], strict=False)
+    ]
+
+
+def cost_of(name: str) -> str:
+    """The recorded cost that a name in a comment stands for, in whole percent."""
+    cell, _, policy = name.rpartition(": ")
+    return f"{MEANS[policy] if cell == 'mean' else COSTS[cell, policy]:.0f}"
+
+
+ADVICE = {
+    "guide": (ROOT / "book" / "guide.md").read_text(encoding="utf-8"),
+    "readme": (ROOT / "README.md")
+    .read_text(encoding="utf-8")
+    .partition("## What should I use?")[2]
+    .partition("\n## ")[0],
+}
+
+
+@pytest.mark.parametrize("place", ADVICE)
+def test_every_cost_in_the_advice_is_the_recorded_one(place: str) -> None:
+    """Percentages before a comment are the costs that it names, in that order, and none besides."""
+    text = ADVICE[place]
+    for names, words in cited(text):
+        percents = re.findall(r"\d+(?=(?:(?:,| and| to| against) \d+)* %)", words)
+        assert percents == [cost_of(name) for name in names], words
+    assert not re.findall(r"\d+ %", SAID.split(text)[-1])
+    assert len(cited(text)) >= 4
+
+
+ARXIV = "the number of a paper"
+BEYOND = {  # numbers of chapter 09's prose that no output has, and why
+    "2,000": "plays of board_flags, leaderboard.FLAGS",
+    "99": "board_tables.FROZEN",
+    "150": "SupBMM's plays per round, 125 to 179 on the held-out cells",
+    "2310.18701": ARXIV,
+    "2506.04775": ARXIV,
+}
+
+
+def test_chapter_09_says_what_it_shows() -> None:
+    """All prose from the tuning on; what stands before it are formulas and the protocol."""
+    path = ROOT / "notebooks" / "09_beyond_the_paper.ipynb"
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    prose = ["".join(c["source"]) for c in cells if c["cell_type"] == "markdown"]
+    begin = next(i for i, text in enumerate(prose) if "## What tuning chose" in text)
+    _, shown = said_by(path)
+    said = set.union(*(numbers(text) for text in [prose[0], *prose[begin:]]))
+    assert said - numbers(shown) == BEYOND.keys()

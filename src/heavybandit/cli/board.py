@@ -73,6 +73,15 @@ def _enter(options: argparse.Namespace) -> int:
         return [found for spec in plan.runs() if (found := store.load(spec)) is not None]
 
     own = entering.Own(str(Path(filed["file"]).absolute()), filed["name"])
+    if not options.quiet:
+        ahead, each = entering.plays_ahead(own), entering.seconds_per_play(own)
+        minutes = ahead * each / options.workers / 60
+        print(
+            f"{ahead:,} plays are to be made, at {1e6 * each:.3g} µs per play about {minutes:.2g} "
+            f"minutes with {options.workers} workers, less what is in the store; with Ctrl-C it "
+            f"stops, and the same command goes on",
+            flush=True,
+        )
     entry = entering.enter(own, carry_out, options.data)
     out = options.out or Path(f"{own.name}.board.json")
     out.write_text(json.dumps(entry, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -10,6 +10,7 @@ import functools
 import hashlib
 import json
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -149,6 +150,23 @@ def tune(own: Own, sweep: Sweep, data: str | Path) -> tuple[dict[str, float], li
         if step < len(SIZES):
             tried += next_step(tried[int(np.argmin(scores))], step)
     return tried[int(np.argmin(scores))], scores
+
+
+def plays_ahead(own: Own) -> int:
+    """How many plays the protocol takes, for tuning and judgement together."""
+    tuning = sum(SIZES) * TUNING_SEEDS * sum(cell.horizon for cell in TRAINING)
+    judged = BOARD_SEEDS * sum(cell.horizon for cell in HELD_OUT)
+    return tuning + 2 * judged if own.knobs else judged
+
+
+def seconds_per_play(own: Own, plays: int = 1_000) -> float:
+    """How long a play takes, by one short run on a training cell after another that warms up."""
+    cell = replace(TRAINING[0], horizon=plays)
+    (spec,) = own.trials([cell], [{}], seeds=1, first_seed=FIRST_TUNING_SEED).runs()
+    spec.run([spec])
+    begin = time.perf_counter()
+    spec.run([spec])
+    return (time.perf_counter() - begin) / plays
 
 
 def enter(own: Own, sweep: Sweep, data: str | Path) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from .leaderboard import (
     Standings,
     configurations,
     regrets,
+    scores,
 )
 from .protocol import HELD_OUT, KNOBS, MARGIN, SIZES, TRAINING, range_of
 from .showing import fixed, number
@@ -87,6 +88,16 @@ def inside_rows(folder: str | Path) -> list[dict[str, Any]]:
             row["inside"] = "yes" if inside else "no"
             rows.append(row)
     return rows
+
+
+def converged(folder: str | Path) -> dict[str, bool]:
+    """Whether a policy's tuning has converged, as `protocol` says."""
+    found, last = scores(folder, len(SIZES)), SIZES[-1]
+    outside = {row["policy"] for row in inside_rows(folder) if row["inside"] == "no"}
+    return {
+        policy: policy not in outside and bool(tried[:-last].min() - tried.min() <= MARGIN)
+        for policy, tried in found.items()
+    }
 
 
 def board_rows(found: Standings, same: Floats) -> list[dict[str, Any]]:

@@ -24,7 +24,6 @@ from .protocol import (
     FIRST_TUNING_SEED,
     HELD_OUT,
     KNOBS,
-    MARGIN,
     SIZES,
     TRAINING,
     TUNING_SEEDS,
@@ -229,13 +228,6 @@ def scores(folder: str | Path, steps: int) -> dict[str, Floats]:
             begin = (step == 0) + i * size
             parts[policy].append(costs[:, begin : begin + size].mean(axis=0))
     return {policy: np.concatenate(tried) for policy, tried in parts.items()}
-
-
-def converged(folder: str | Path) -> dict[str, bool]:
-    """Whether the last step has lowered a score by no more than the margin; see `protocol`."""
-    last = SIZES[-1]
-    found = scores(folder, len(SIZES))
-    return {policy: bool(s[:-last].min() - s.min() <= MARGIN) for policy, s in found.items()}
 
 
 def best(folder: str | Path, steps: int) -> dict[str, int]:

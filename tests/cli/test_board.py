@@ -55,8 +55,8 @@ def test_it_says_beforehand_how_long_it_will_take(typed, monkeypatch):
 
     monkeypatch.setattr(board, "_show", lambda *_: None)
     monkeypatch.setattr(entering, "seconds_per_play", lambda _: 0.12)
-    out = typed("board lazy.py:Lazy --workers 2 --store store")
-    assert out.startswith("1,000 plays are to be made, at 1.2e+05 µs per play about 1 minutes")
+    out = typed("board lazy.py:Lazy --workers 2 --store store", silent=False)
+    assert out.startswith("1,000 plays are to be made, at 120,000 µs per play about 1.0 minutes")
 
 
 @pytest.mark.usefixtures("lazy")

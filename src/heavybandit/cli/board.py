@@ -77,8 +77,8 @@ def _enter(options: argparse.Namespace) -> int:
         ahead, each = entering.plays_ahead(own), entering.seconds_per_play(own)
         minutes = ahead * each / options.workers / 60
         print(
-            f"{ahead:,} plays are to be made, at {1e6 * each:.3g} µs per play about {minutes:.2g} "
-            f"minutes with {options.workers} workers, less what is in the store; with Ctrl-C it "
+            f"{ahead:,} plays are to be made, at {1e6 * each:,.0f} µs per play about {minutes:.1f} "
+            f"minutes with --workers {options.workers}, less what is in the store; with Ctrl-C it "
             f"stops, and the same command goes on",
             flush=True,
         )

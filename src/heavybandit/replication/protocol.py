@@ -277,20 +277,19 @@ class Trial(RunSpec):
     cell: str = ""
     entry: int = 0  # its place among the experiment's entries
 
-    columns: ClassVar[tuple[str, ...]] = (
-        *("run", "cell", "policy", "entry", "seed", "plays", "regret", "truncated", "explored"),
-    )
+    columns: ClassVar[tuple[str, ...]] = ("run", "policy", "entry", "seed", "plays", "regret")
 
     def settings(self) -> dict[str, Any]:
         return {"cell": self.cell, "policy": self.policy.name, "entry": self.entry}
 
     def row(self, index: int, result: dict[str, Any]) -> list[str]:
-        """A short line: there are many of them, and the sidecar says what an entry is."""
-        seen = result["diagnostics"]
+        """A short line: there are many of them, and the sidecar says what an entry is.
+
+        It also lists the cells, which follow one another; `tables.read` tells a run's.
+        """
         return [
-            *(str(index), self.cell, self.policy.name, str(self.entry), str(self.seed)),
-            *(str(result["plays"][-1]), number(result["regret"]), str(seen["truncated"])),
-            str(sum(seen["explored"])),
+            *(str(index), self.policy.name, str(self.entry), str(self.seed)),
+            *(str(result["plays"][-1]), number(result["regret"])),
         ]
 
 

@@ -1,5 +1,6 @@
 """The experiments by leaps: their instances, what is measured along a run, and the worst gap."""
 
+import json
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -149,3 +150,36 @@ def test_leaps_have_no_curves(tmp_path):
     consolidate(one, store, tmp_path)
     assert (tmp_path / "few.curves.csv").read_text() == "run\n"
     assert [one.has_curve(spec) for spec in one.runs()] == [False, False]
+
+
+@pytest.mark.parametrize("plan", leaps.EXPERIMENTS, ids=lambda plan: plan.name)
+def test_the_sidecar_of_leaps_names_every_cell_with_its_exact_gap(plan):
+    """Though cells that differ in horizon and gap share an entry."""
+    said = [
+        Cell(horizon=int(horizon), gap=float(gap), **alike)
+        for entry in json.loads(json.dumps(plan.as_json()))["cells"]
+        for horizons in [entry.pop("gaps")]
+        for alike in [entry]
+        for horizon, gaps in horizons.items()
+        for gap in gaps.split()
+    ]
+    assert said == list(plan.cells)
+
+
+def test_cells_that_differ_in_their_gap_only_run_together_and_come_out_as_alone():
+    wide, narrow = (Cell("SupBMM", "pareto", 2, 4, 10**9, gap) for gap in (0.1125, 0.05625))
+    longer = replace(narrow, horizon=10**10)
+    plan = leaps.Leaps("few", "", (wide, narrow, longer), 2, seeds=4)
+    groups = list(plan.groups())
+    assert [[(one.cell, one.seed) for one in group] for group in groups] == [
+        [(wide, 0), (narrow, 0)],
+        [(wide, 2), (narrow, 2)],
+        [(longer, 0)],
+        [(longer, 2)],
+    ]
+    assert [len({one.group for one in group}) for group in groups] == [1, 1, 1, 1]
+    assert len({group[0].group for group in groups}) == 4
+    told = []
+    together = leaps.LeapSpec.run(groups[1], told.append)
+    assert together == [leaps.LeapSpec.run([one])[0] for one in groups[1]]
+    assert sum(told) == sum(one.plays for one in groups[1])

@@ -25,7 +25,9 @@ or for none, and h² = Σ_a m_a β_a². Elimination only takes arms away: what w
 *Exploiting changes nothing*, so that the rest of the horizon is one more step.
 
 What a stage does until it is left depends on payoffs only through the arms that enter it. Runs of
-several seeds share it (`Passage`), and each draws its own counts.
+several seeds share it (`Passage`), and each draws its own counts. Runs in several worlds share it
+too if arms and widths are the same (`leap_together`). Those with the same seed then ask for the
+same counts of values equally probable until they drop different arms, and these are drawn once.
 
 Comparisons are those of the engine, readings R4 and R15 included. In floating point m is right
 unless (f·2^s)² − 1/q is within rounding of a whole number; given the payoffs that the engine saw,
@@ -45,7 +47,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,8 +56,8 @@ from ..checks import whole
 from ..instances import FixedArms
 from ..noise import Finite
 from ..policy import TIE, Floats
-from ..simulate import Run, _Player
-from .counts import Drawn, Law
+from ..simulate import Run, _Player, world_name
+from .counts import Draw, Drawn, Law
 from .policies import SupBMM, SupBTC
 from .state import GAIN, LEVEL, OFFSET, SCALE, THRESHOLD, Ints
 
@@ -87,7 +89,7 @@ class Passage:
     steps: list[tuple[int, int]]  # which arm it explores for how many rounds, in order
     sum_c: float  # Σ √(xᵀA⁻¹x) over those rounds
     width: Floats  # of the arms that entered, when it is over
-    terms: list[tuple[int, int, Floats, Ints]]  # see `_terms`
+    terms: list[tuple[int, int, Floats, Floats]]  # see `_terms`
 
 
 Passages = dict[tuple[int, int, bytes], Passage]
@@ -202,11 +204,10 @@ def _sum_of_roots(start: float, m: int) -> float:
 
 def _terms(
     rules: Rules, Z: Floats, played: list[int], steps: list[tuple[int, int]]
-) -> list[tuple[int, int, Floats, Ints]]:
-    """What the estimates need of each arm played: arm, rounds, weights β and values to keep.
+) -> list[tuple[int, int, Floats, Floats]]:
+    """What the estimates need of each arm played: arm, rounds, weights β and what to keep.
 
-    β = xᵀA⁻¹x_a, one for every arm x that entered. Of the values in the order of their sizes the
-    first so many are kept: those with |value·β| ≤ h. BMM keeps all.
+    β = xᵀA⁻¹x_a, one for every arm x that entered. BTC keeps values of at most h/|β|, BMM all.
     """
     betas = [(Z[:, [i]] * Z).sum(axis=0) for i in played]
     h = np.zeros(Z.shape[1])
@@ -217,8 +218,7 @@ def _terms(
     for (arm, rounds), beta in zip(steps, betas, strict=True):
         weight = np.abs(beta)
         most = np.divide(h, weight, out=np.full_like(h, np.inf), where=weight > 0)
-        kept = np.searchsorted(rules.laws[arm].sizes, most, side="right")
-        terms.append((arm, rounds, beta, kept))
+        terms.append((arm, rounds, beta, most))
     return terms
 
 
@@ -226,9 +226,10 @@ def _estimates(rules: Rules, s: int, passage: Passage, counts: Counts) -> tuple[
     """r̂ of the arms that entered the stage, by Algorithm 1 or 2, and how many terms it left out."""
     truncated, r_hat = 0, np.zeros(len(passage.alive))
     columns: list[Floats] = []  # for BMM: Σβ·payoff by arm and play
-    for arm, rounds, beta, kept in passage.terms:
+    for arm, rounds, beta, most in passage.terms:
         law, seen = rules.laws[arm], counts(s, arm, rounds)
         if rules.truncates:
+            kept = law.sizes.searchsorted(most, side="right")
             sums = np.zeros((2, 1 + len(seen)))  # of the first so many values, and their payoffs
             np.cumsum(seen[law.by_size, 0], out=sums[0, 1:])
             np.cumsum(seen[law.by_size, 0] * law.values[law.by_size], out=sums[1, 1:])
@@ -298,22 +299,52 @@ def leap_all(
     policy: Any, world: Any, seeds: Sequence[int], *, checkpoints: int | Sequence[int] = 200
 ) -> list[Run]:
     """The runs of `leap` with each seed; what does not depend on payoffs is computed once."""
-    rules = rules_of(policy, world)
-    gaps = policy.plays * (rules.means.max() - rules.means)
-    known: Passages = {}
-    runs = []
+    return leap_together([(policy, world)], seeds, checkpoints=checkpoints)[0]
+
+
+def leap_together(
+    pairs: Sequence[tuple[Any, Any]],
+    seeds: Sequence[int],
+    *,
+    checkpoints: int | Sequence[int] = 200,
+) -> list[list[Run]]:
+    """The runs of `leap_all` of each policy in its world; what agrees is computed and drawn once.
+
+    A run shares draws with the one before it, so that pairs should come in an order in which arms
+    are dropped later and later: from the largest gap on.
+    """
+    every = [rules_of(policy, world) for policy, world in pairs]
+    alike: dict[tuple[object, ...], Passages] = {}
+    known = [alike.setdefault((r.Z.tobytes(), r.Z.shape, *r[3:]), {}) for r in every]
+    runs: list[list[Run]] = [[] for _ in pairs]
     for seed in seeds:
-        player = _Player(policy, world, whole("seed", seed, 0), checkpoints, keep_arms=False)
-        drawn = Drawn(player.rng, rules.laws, policy.plays)
-        stages, steps = walk(rules, drawn, known)
-        ends = np.cumsum([0, *(m for _, m in steps)])
-        costs = np.cumsum([0.0, *(m * gaps[arm] for arm, m in steps)])
-        step = np.searchsorted(ends, player.marks) - 1
-        slopes = gaps[[arm for arm, _ in steps]]
-        player.values = costs[step] + (player.marks - ends[step]) * slopes[step]
-        player.regret = float(player.values[-1])
-        runs.append(replace(player.result(), diagnostics=_diagnostics(rules, stages)))
+        before: list[Draw] | None = [] if len(pairs) > 1 else None
+        for (policy, world), rules, passages, mine in zip(pairs, every, known, runs, strict=True):
+            player = _Player(policy, world, whole("seed", seed, 0), checkpoints, keep_arms=False)
+            drawn = Drawn(player.rng, rules.laws, policy.plays, before)
+            stages, steps = walk(rules, drawn, passages)
+            mine.append(_run(player, rules, stages, steps))
     return runs
+
+
+def _run(player: _Player, rules: Rules, stages: list[Stage], steps: list[tuple[int, int]]) -> Run:
+    """What `simulate` says of a run, from its steps."""
+    policy, marks = player.policy, player.marks
+    gaps = policy.plays * (rules.means.max() - rules.means)
+    ends = np.cumsum([0, *(m for _, m in steps)])
+    costs = np.cumsum([0.0, *(m * gaps[arm] for arm, m in steps)])
+    step = np.searchsorted(ends, marks) - 1
+    slopes = gaps[[arm for arm, _ in steps]]
+    curve = costs[step] + (marks - ends[step]) * slopes[step]
+    return Run(
+        policy=player.name,
+        world=world_name(player.world),
+        seed=player.seed,
+        regret=float(curve[-1]),
+        plays=policy.plays * marks,
+        curve=curve,
+        diagnostics=_diagnostics(rules, stages),
+    )
 
 
 def _diagnostics(rules: Rules, stages: list[Stage]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from heavybandit import theory
 from heavybandit.pipeline.store import Store
 from heavybandit.pipeline.sweep import sweep
 from heavybandit.pipeline.tables import consolidate
-from heavybandit.replication import leaps
+from heavybandit.replication import leap_figures, leaps
 from heavybandit.replication.leaps import Cell
 
 SHARES = {"two-point": 0.75, "idle": 0.75}  # of the gap, that uniform play loses
@@ -183,3 +184,20 @@ def test_cells_that_differ_in_their_gap_only_run_together_and_come_out_as_alone(
     together = leaps.LeapSpec.run(groups[1], told.append)
     assert together == [leaps.LeapSpec.run([one])[0] for one in groups[1]]
     assert sum(told) == sum(one.plays for one in groups[1])
+
+
+def test_what_a_run_costs_is_told_beside_what_it_does():
+    """SupBMM at 10⁴ plays has ⌊10⁴/145⌋ rounds, all in stage 1. Of ±e_1, ±e_2 a stage explores two;
+    with two values each needs one binomial, for SupBMM in each of its r columns."""
+    assert leap_figures.work(Cell("SupBMM", "coin", 2, 4, 10**4, 0.01)) == (68, 1, 0)
+    _, entered, numbers = leap_figures.work(Cell("SupBTC", "coin", 2, 4, 10**15, 10**-7.5))
+    assert numbers == 2 * (entered - 1) > 30
+    _, entered, numbers = leap_figures.work(Cell("SupBMM", "coin", 2, 4, 10**15, 10**-7.5))
+    r = theory.plays_per_round(1e15, 4, 0.01)
+    assert 2 * (entered - 3) * r < numbers <= 2 * (entered - 1) * r
+    common = {"section": "leaps", "policy": "SupBTC", "T": 10**4, "one_median": 3.0}
+    found = [SimpleNamespace(what="SupBTC, ±1, T = 10,000", **common)]
+    found += [SimpleNamespace(section="uniform", what="", T=10**4)]
+    (row,) = leap_figures.costs_table(found, [10**4])
+    assert row["policy, noise"] == "SupBTC, ±1"
+    assert row["ms per stage"] == 3.0 / row["stages entered"] == 1.5

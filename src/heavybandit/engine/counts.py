@@ -54,6 +54,7 @@ class Drawn:
     ) -> None:
         self.rng, self.laws, self.plays, self.before = rng, laws, plays, before
         self.few = 8 * (plays + 24)  # from here on, one by one is quicker
+        self.numbers = 0  # random numbers drawn, for those who count what a run costs
         self.done = 0  # draws made or taken from `before`
         self.behind = False  # whether the stream has yet to follow those taken
 
@@ -86,6 +87,7 @@ class Drawn:
             counts[law.common_first[i]] = left - rarer
             left, i = rarer, i + 1
         columns = np.repeat(np.arange(plays), left)
+        self.numbers += columns.size
         tails = law.tails[i:]
         at_most = np.searchsorted(tails[:0:-1], tails[0] * self.rng.random(columns.size), "right")
         place = law.common_first[len(law.common_first) - at_most] * plays + columns
@@ -95,4 +97,6 @@ class Drawn:
     def _binomial(self, n: Any, p: float) -> Any:
         while p < THIN:  # Binomial(n, p) is Binomial(Binomial(n, THIN), p/THIN)
             n, p = self.rng.binomial(n, THIN), p / THIN
+            self.numbers += self.plays
+        self.numbers += self.plays
         return self.rng.binomial(n, p)

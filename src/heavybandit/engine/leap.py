@@ -39,7 +39,7 @@ without interruption would make a step. While several arms survive, the length o
 grow with the horizon: once n rounds have been explored, keeping them narrow until t takes
 n·(1 − ε)/(1 + ε)/t more of them per round, a constant share as long as n grows like t (notebook 03
 measures 4 rounds per step for ε = 0.5 and some 25 for ε = 0.9, from 10⁴ to 10⁶ plays). As a step
-costs as much as dozens of compiled rounds, `leap` would be no faster than `simulate` at the gaps
+costs as much as a hundred compiled rounds, `leap` would be no faster than `simulate` at the gaps
 that matter for a worst-case bound, and refuses. Steps do become longer once a single arm is left.
 """
 

@@ -20,7 +20,8 @@ class Law:
         self.values = values
         self.chances = chances.tobytes()  # laws that agree in these are drawn alike
         self.by_size = np.argsort(np.abs(values), kind="stable")
-        self.sizes = np.abs(values)[self.by_size]
+        self.ordered = values[self.by_size]
+        self.sizes = np.abs(self.ordered)
         self.common_first = np.argsort(-chances, kind="stable")[: np.count_nonzero(chances)]
         # the probability of each of these values and all rarer ones, and of nothing
         self.tails = np.append(np.cumsum(chances[self.common_first[::-1]])[::-1], 0.0)

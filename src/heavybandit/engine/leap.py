@@ -55,7 +55,7 @@ import numpy as np
 from ..checks import whole
 from ..instances import FixedArms
 from ..noise import Finite
-from ..policy import TIE, Floats
+from ..policy import NOISE_STREAM, TIE, Floats, stream
 from ..simulate import Run, _Player, world_name
 from .counts import Draw, Drawn, Law
 from .policies import SupBMM, SupBTC
@@ -231,8 +231,9 @@ def _estimates(rules: Rules, s: int, passage: Passage, counts: Counts) -> tuple[
         if rules.truncates:
             kept = law.sizes.searchsorted(most, side="right")
             sums = np.zeros((2, 1 + len(seen)))  # of the first so many values, and their payoffs
-            np.cumsum(seen[law.by_size, 0], out=sums[0, 1:])
-            np.cumsum(seen[law.by_size, 0] * law.values[law.by_size], out=sums[1, 1:])
+            times = seen[law.by_size, 0]
+            times.cumsum(out=sums[0, 1:])
+            (times * law.ordered).cumsum(out=sums[1, 1:])
             r_hat += beta * sums[1, kept]
             truncated += int((rounds - sums[0, kept]).sum())
         else:
@@ -240,7 +241,8 @@ def _estimates(rules: Rules, s: int, passage: Passage, counts: Counts) -> tuple[
     if columns:
         total = sum(columns[1:], start=columns[0])
         middle = (total.shape[1] - 1) // 2
-        r_hat = np.partition(total, middle, axis=1)[:, middle]
+        total.partition(middle, axis=1)
+        r_hat = total[:, middle]
     return r_hat, truncated
 
 
@@ -316,18 +318,21 @@ def leap_together(
     every = [rules_of(policy, world) for policy, world in pairs]
     alike: dict[tuple[object, ...], Passages] = {}
     known = [alike.setdefault((r.Z.tobytes(), r.Z.shape, *r[3:]), {}) for r in every]
+    players = [_Player(*pair, 0, checkpoints, keep_arms=False) for pair in pairs]
     runs: list[list[Run]] = [[] for _ in pairs]
-    for seed in seeds:
+    for seed in [whole("seed", one, 0) for one in seeds]:
         before: list[Draw] | None = [] if len(pairs) > 1 else None
-        for (policy, world), rules, passages, mine in zip(pairs, every, known, runs, strict=True):
-            player = _Player(policy, world, whole("seed", seed, 0), checkpoints, keep_arms=False)
-            drawn = Drawn(player.rng, rules.laws, policy.plays, before)
+        for player, rules, passages, mine in zip(players, every, known, runs, strict=True):
+            rng = stream(seed, NOISE_STREAM)
+            drawn = Drawn(rng, rules.laws, player.policy.plays, before)
             stages, steps = walk(rules, drawn, passages)
-            mine.append(_run(player, rules, stages, steps))
+            mine.append(_run(player, seed, rules, stages, steps))
     return runs
 
 
-def _run(player: _Player, rules: Rules, stages: list[Stage], steps: list[tuple[int, int]]) -> Run:
+def _run(
+    player: _Player, seed: int, rules: Rules, stages: list[Stage], steps: list[tuple[int, int]]
+) -> Run:
     """What `simulate` says of a run, from its steps."""
     policy, marks = player.policy, player.marks
     gaps = policy.plays * (rules.means.max() - rules.means)
@@ -339,7 +344,7 @@ def _run(player: _Player, rules: Rules, stages: list[Stage], steps: list[tuple[i
     return Run(
         policy=player.name,
         world=world_name(player.world),
-        seed=player.seed,
+        seed=seed,
         regret=float(curve[-1]),
         plays=policy.plays * marks,
         curve=curve,

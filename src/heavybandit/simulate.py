@@ -269,7 +269,8 @@ class _Player:
         n = len(X)
         curve, self.block_arms = np.empty(n), np.empty(n, dtype=np.int64)
         self.block_stages = np.zeros(n, dtype=np.int64)
-        self._play_block(X, means, best, self._draws(n * self.policy.plays), curve)
+        self.block_draws = self._draws(n * self.policy.plays)
+        self._play_block(X, means, best, self.block_draws, curve)
         self.regret = float(curve[-1])
         until = int(np.searchsorted(self.marks, self.played + n, side="right"))
         due = self.marks[self.marked : until] - self.played - 1

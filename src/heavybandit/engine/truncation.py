@@ -102,6 +102,7 @@ def raise_thresholds(state, s, n):
     """h of each arm from ‖β‖₂ to ‖β‖_{1+ε}, where that decides about a suspect.
 
     It does where |β_τ r_τ| lies between the bounds on the second; elsewhere the lower one will do.
+    Of the second itself so much will do as exceeds the largest such term.
     """
     Y, line, suspects = state.Y, state.line, state.suspects
     d = Y.shape[0]
@@ -110,33 +111,39 @@ def raise_thresholds(state, s, n):
     for a in range(n):
         norm = line[st.H, a]
         line[st.H, a] = norm * least
+        largest = 0.0
         for k in range(state.stage[s, st.N_SUSPECTS]):
             beta = 0.0
             for i in range(d):
                 beta += Y[i, a] * suspects[s, k, i]
             size = abs(beta * suspects[s, k, d]) / state.num[st.THRESHOLD]
             if norm * least < size <= norm * most:
-                line[st.H, a] = weighted_norm(state, s, a)
-                state.counts[st.FRESH, st.SCANS] += 1
-                break
+                largest = max(largest, size)
+        if largest > 0.0:
+            line[st.H, a] = weighted_norm(state, s, a, largest * (1.0 + TIE))
+            state.counts[st.FRESH, st.SCANS] += 1
 
 
 @compiled
-def weighted_norm(state, s, a):
-    """h = ‖β‖_{1+ε} of step 6 for arm a, from every context of stage s."""
+def weighted_norm(state, s, a, enough):
+    """h = ‖β‖_{1+ε} of step 6 for arm a, from every context of stage s.
+
+    Or what the first contexts have of it, once that exceeds `enough`: the rest can only add to it.
+    """
     y, chunks = state.vector[st.U], state.btc.chunks
     copy(state.Y[:, a], y)
     power = 1.0 + state.num[st.EPS]
     left = state.stage[s, st.SIZE]
     chunk = state.stage[s, st.CHUNK_FIRST]
-    total = 0.0
-    while left > 0:
+    total, sum_enough = 0.0, math.pow(enough, power) * (1.0 + TIE)
+    while left > 0 and total <= sum_enough:
         rows = min(left, st.CHUNK)
         for row in range(rows):
             beta = 0.0
             for i in range(y.size):
                 beta += y[i] * chunks[chunk, row, i]
-            total += math.pow(abs(beta), power)
+            size = abs(beta)  # a general power takes several times as long as a root
+            total += size * math.sqrt(size) if power == 1.5 else math.pow(size, power)
         left -= rows
         chunk = state.btc.chunk_next[chunk]
     return math.pow(total, 1.0 / power)

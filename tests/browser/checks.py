@@ -13,7 +13,7 @@ from playwright.sync_api import Page
 
 SEVERE = ("serious", "critical")
 COLOUR_RULES = ("color-contrast", "link-in-text-block")  # those whose answer depends on the theme
-LEAKED = ("TypeAliasForwardRef",)  # words that a reader should never meet
+LEAKED = ("TypeAliasForwardRef", "_NestedSequence")  # words that a reader should never meet
 SMALLEST = 0.5  # of its size, to which a formula may be set smaller so that it fits
 
 # Text that a reader sees and that is neither code nor typeset mathematics.
@@ -104,7 +104,7 @@ PREPARE = r"""() => {
 
 # Code as plain text, and its coloured words again: axe walks through every element.
 PLAIN_CODE = r"""() => {
-  window.coloured = [...document.querySelectorAll("pre")].map((code) => [code, [...code.childNodes]]);
+  window.coloured = [...document.querySelectorAll("pre")].map((e) => [e, [...e.childNodes]]);
   for (const [code] of window.coloured) code.textContent = code.textContent;
 }"""
 COLOURED_CODE = "() => window.coloured.forEach(([code, words]) => code.replaceChildren(...words))"

@@ -1,10 +1,22 @@
-// On a phone a row of a table becomes a card, and each cell needs its column's name before it.
-document.addEventListener("DOMContentLoaded", () => {
-  for (const table of document.querySelectorAll("table.table")) {
-    const names = [...(table.tHead?.rows[0]?.cells ?? [])].map((cell) => cell.textContent.trim());
-    for (const row of table.tBodies[0].rows)
-      [...row.cells].forEach((cell, i) => (cell.dataset.column = names[i] ?? ""));
-  }
+// On a phone a row of a table becomes a card, and each cell needs its column's name before it. A name
+// is copied when its formulas are set.
+window.addEventListener("load", () => {
+  const name = () => {
+    for (const table of document.querySelectorAll("table.table")) {
+      const heads = [...(table.tHead?.rows[0]?.cells ?? [])];
+      for (const row of table.tBodies[0].rows) {
+        [...row.cells].slice(1).forEach((cell, i) => {
+          const words = document.createElement("span");
+          words.className = "column-name";
+          const head = heads[i + 1]?.cloneNode(true).childNodes ?? [];
+          words.append(...head, ": ");
+          cell.prepend(words);
+        });
+      }
+    }
+  };
+  if (window.MathJax?.startup?.promise) window.MathJax.startup.promise.then(name);
+  else name();
 });
 
 // Numbers stand right, one below the other; a column that holds words stands left, head and all.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from ..policy import TIE
-from ._compile import compiled
+from ._compile import apart, compiled
 from .lanes import LANES, combine_lanes, quadratic_lanes
 
 FEW = 16  # so few values are sorted outright
@@ -137,7 +137,7 @@ def lowest_near_best(values, n):
     return i
 
 
-@compiled
+@apart
 def order_statistic(values, n, rank):
     """The value of the given 0-based rank among the first n, which it overwrites.
 
@@ -187,7 +187,7 @@ def middle_of_five(values, n):
     return max(min(b, c), min(max(b, c), e))
 
 
-@compiled
+@apart
 def eigen(M, Q):
     """M becomes diagonal, its eigenvalues; the columns of Q, the eigenvectors."""
     for i in range(M.shape[0]):
@@ -196,7 +196,7 @@ def eigen(M, Q):
     rotate_to_diagonal(M, Q, 1e-16)
 
 
-@compiled
+@apart
 def eigen_again(A, Q, M, scratch):
     """The same for a matrix A that is near one whose eigenvectors Q holds: some two sweeps."""
     d = A.shape[0]
@@ -215,7 +215,7 @@ def eigen_again(A, Q, M, scratch):
     rotate_to_diagonal(M, Q, 1e-15)
 
 
-@compiled
+@apart
 def rotate_to_diagonal(M, Q, tolerance):
     """Cyclic Jacobi: M becomes diagonal by rotations, and the columns of Q turn along.
 
@@ -259,7 +259,7 @@ def rotate_to_diagonal(M, Q, tolerance):
             break
 
 
-@compiled
+@apart
 def cholesky(M, shift, L):
     """The lower-triangular L with LLᵀ = M + shift·I, positive definite."""
     d = L.shape[0]

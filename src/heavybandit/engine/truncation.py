@@ -81,7 +81,7 @@ def add_suspects(state, s, n):
     Y, line, suspects = state.Y, state.line, state.suspects
     d, scale = Y.shape[0], state.num[st.THRESHOLD]
     multiply(state.A_inv[s], state.X_T, n, Y)  # y = A⁻¹x of each arm
-    quadratic_forms(state.btc.gram[s], Y, 0, n, line[st.H])
+    quadratic_forms(state.btc.gram[s], Y, 0 * n, n, line[st.H])  # no literal: see `_compile`
     for a in range(n):
         line[st.H, a] = math.sqrt(line[st.H, a])  # ‖β‖₂
     if state.num[st.EPS] < 1.0:
@@ -97,7 +97,7 @@ def add_suspects(state, s, n):
                 state.counts[st.FRESH, st.TRUNCATED] += 1
 
 
-@compiled
+@inlined
 def raise_thresholds(state, s, n):
     """h of each arm from ‖β‖₂ to ‖β‖_{1+ε}, where that decides about a suspect.
 
@@ -121,7 +121,7 @@ def raise_thresholds(state, s, n):
                 break
 
 
-@compiled
+@inlined
 def weighted_norm(state, s, a):
     """h = ‖β‖_{1+ε} of step 6 for arm a, from every context of stage s."""
     y, chunks = state.vector[st.U], state.btc.chunks
@@ -207,7 +207,7 @@ def suspect(suspects, stage, s, x, payoff):
     stage[s, st.N_SUSPECTS] = m + 1
 
 
-@compiled
+@inlined
 def look_again(state, s):
     """Make W anew and clear whom it clears."""
     M, Q, W, suspects = state.square[0], state.square[1], state.btc.whiten[s], state.suspects
@@ -243,7 +243,7 @@ def look_again(state, s):
     state.stage[s, st.LOOK_AT_SIZE] = state.stage[s, st.SIZE] + state.stage[s, st.SIZE] // 4 + 1
 
 
-@compiled
+@inlined
 def largest_leverage(state, s):
     """The largest ‖Wx‖² of the stage's contexts, never above 1: a context is part of its G."""
     btc, left, chunk = state.btc, state.stage[s, st.SIZE], state.stage[s, st.CHUNK_FIRST]
@@ -275,7 +275,7 @@ def mark_room(state, s):
     state.clock[st.FULL] = 1 if full else 0
 
 
-@compiled
+@inlined
 def keep_context(state, s, x):
     """Append the context to the stage's chunks."""
     stage = state.stage
@@ -297,7 +297,7 @@ def tofu_threshold(num, t):
     return num[st.TOFU_THRESHOLD] * math.pow(max(t - num[st.TOFU_LAG], 0.0), num[st.GROWTH])
 
 
-@compiled
+@inlined
 def tofu_learn(state, s, x, payoff):
     """Put the round into A and b, and keep the payoffs that might be truncated in the next one."""
     suspects, scratch = state.suspects, state.vector[st.SOLVED]
@@ -350,7 +350,7 @@ def suspects_cannot_matter(line, n, share, truth):
     return settled
 
 
-@compiled
+@inlined
 def tofu_suspects(state):
     """θ̂ ← A⁻¹b + A^{-1/2}z, z_i the sum of the suspects' u^i_τ r_τ that are no larger than b_t.
 

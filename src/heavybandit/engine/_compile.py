@@ -14,8 +14,9 @@ Three ways to reach the same bits; what differs is how long compiling and playin
 `compiled`  short kernels that are called in every round: LLVM inlines them.
 `apart`     those that Python calls, and long or rare ones: they stay functions.
 
-None is handed a literal whole number if it can be avoided: numba compiles it for a literal 0 and
-for a number that is 0 apart, with all that it calls.
+numba compiles a kernel for a literal 0 and for a number that is 0 apart, with all that it calls. In
+short kernels that is worth it: loops that start at 0 are faster. It is waste where a counter that
+starts as a literal is handed on while it counts, as to `keep_arm`, which is therefore inlined.
 """
 
 from numba import njit

@@ -110,9 +110,8 @@ def choose_by_stages(state, X, luck, truth):
     audit = clock[st.AUDIT] == 1
     explore = clock[st.EXPLORE]
     n = alive.size
-    none = 0 * n  # no literal: see `_compile`
     glance = min(GLANCE, n) if explore == FIRST and not audit else n
-    transpose(X, state.X_T, none, glance)
+    transpose(X, state.X_T, 0, glance)
     seen = glance  # arms of this round that are in X_T
     power = 1.0
     for s in range(state.stage.shape[0]):
@@ -123,7 +122,7 @@ def choose_by_stages(state, X, luck, truth):
             audit_survivors(state, s, n, truth, 8.0 * power)
         limit = power * (1.0 + TIE)
         glance = min(glance, n)
-        set_widths(state.A_inv[s], state.X_T, none, glance, line, factor)
+        set_widths(state.A_inv[s], state.X_T, 0, glance, line, factor)
         widest = largest(line[st.WIDTH], glance)
         if glance < n and widest <= max(limit, level):
             transpose(X, state.X_T, seen, n)
@@ -208,11 +207,10 @@ def choose_by_bound(state, X, truth):
     clock, line = state.clock, state.line
     kind, s = clock[st.KIND], clock[st.GROWS]
     n = state.alive.size
-    none = 0 * n  # no literal: see `_compile`
-    transpose(X, state.X_T, none, n)
+    transpose(X, state.X_T, 0, n)
     factor = width_factor(state.num, kind, float(clock[st.ROUND]))
     if factor != 0.0:
-        set_widths(state.A_inv[s], state.X_T, none, n, line, factor)
+        set_widths(state.A_inv[s], state.X_T, 0, n, line, factor)
     if kind in st.BMM or kind in st.BTC:
         set_bounds(state, s, n, truth)
         return lowest_near_best(line[st.UPPER], n)
@@ -238,11 +236,10 @@ def choose_by_regression(state, X, truth):
     clock, line = state.clock, state.line
     kind = clock[st.KIND]
     n = state.alive.size
-    none = 0 * n  # no literal: see `_compile`
-    transpose(X, state.X_T, none, n)
+    transpose(X, state.X_T, 0, n)
     factor = width_factor(state.num, kind, float(clock[st.ROUND]))
     if factor != 0.0:
-        set_widths(state.A_inv[0], state.X_T, none, n, line, factor)
+        set_widths(state.A_inv[0], state.X_T, 0, n, line, factor)
     if kind == st.BLIND:  # the narrowest arm has the largest −√(xᵀA⁻¹x)
         return lowest_near_best(line[st.WIDTH], n)
     combine(state.theta[0], state.X_T, n, line[st.R_HAT])

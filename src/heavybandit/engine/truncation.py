@@ -81,7 +81,7 @@ def add_suspects(state, s, n):
     Y, line, suspects = state.Y, state.line, state.suspects
     d, scale = Y.shape[0], state.num[st.THRESHOLD]
     multiply(state.A_inv[s], state.X_T, n, Y)  # y = A⁻¹x of each arm
-    quadratic_forms(state.btc.gram[s], Y, 0 * n, n, line[st.H])  # no literal: see `_compile`
+    quadratic_forms(state.btc.gram[s], Y, 0, n, line[st.H])
     for a in range(n):
         line[st.H, a] = math.sqrt(line[st.H, a])  # ‖β‖₂
     if state.num[st.EPS] < 1.0:

@@ -210,13 +210,13 @@ def suspect(suspects, stage, s, x, payoff):
 @inlined
 def look_again(state, s):
     """Make W anew and clear whom it clears."""
-    M, Q, W, suspects = state.square[0], state.square[1], state.btc.whiten[s], state.suspects
+    M, W, suspects = state.square[0], state.btc.whiten[s], state.suspects
     d = M.shape[0]
     trace = 0.0
     for i in range(d):
         trace += state.btc.gram[s, i, i]
         copy(state.btc.gram[s, i], M[i])
-    eigen(M, Q)
+    eigen(M, W)
     rounding = 4e-16 * d * trace
     heaviest = 0.0
     for i in range(d):
@@ -225,7 +225,7 @@ def look_again(state, s):
             weight = 1.0 / math.sqrt(M[i, i] - rounding)
         heaviest = max(heaviest, weight)
         for j in range(d):
-            W[i, j] = weight * Q[j, i]
+            W[i, j] = weight * W[i, j]
     kept = 0
     for k in range(state.stage[s, st.N_SUSPECTS]):
         x, payoff = suspects[s, k, :d], suspects[s, k, d]
@@ -358,20 +358,21 @@ def tofu_suspects(state):
     them, a rank-one update away or a few, and rotating on from there takes a third of the time;
     once in ROTATIONS roots it starts from scratch, so that rounding does not add up.
     """
-    M, root, Q, suspects = state.square[0], state.square[2], state.tofu.eigenvectors, state.suspects
+    M, root, suspects = state.square[0], state.square[2], state.suspects
+    rows = state.tofu.eigenvectors
     d = M.shape[0]
     if state.counts[st.TOTAL, st.ROOTS] % ROTATIONS == 0:
         for i in range(d):
             copy(state.A_inv[0, i], M[i])
-        eigen(M, Q)
+        eigen(M, rows)
     else:
-        eigen_again(state.A_inv[0], Q, M, state.square[1])
+        eigen_again(state.A_inv[0], rows, M, state.square[1], root)
     root[:] = 0.0
     for k in range(d):
         weight = math.sqrt(max(M[k, k], 0.0))
         for i in range(d):
             for j in range(d):
-                root[i, j] += (Q[i, k] * Q[j, k]) * weight
+                root[i, j] += (rows[k, i] * rows[k, j]) * weight
     limit = tofu_threshold(state.num, state.clock[st.ROUND]) * (1.0 + TIE)
     u, z = state.vector[st.U], state.vector[st.Z_SUM]
     z[:] = 0.0

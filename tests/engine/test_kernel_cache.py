@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
-from heavybandit.engine import _cache
+import warm
+from heavybandit.engine import _cache, drive
 from stored import everything
+from streams import build
 
 
 @pytest.fixture
@@ -125,7 +127,12 @@ def test_that_kernels_are_compiled_is_said_without_a_terminal_too_and_once(
         _cache.announce_compilation(kernel)
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert re.search("compiling .* up to a minute, once", said)
+    assert re.search("compiling .* up to half a minute, once", said)
     monkeypatch.setenv(_cache.QUIET, "1")
     _cache.announce_compilation(Kernel(tmp_path / "new"))
     assert capsys.readouterr().err == ""
+
+
+def test_every_family_of_kernels_is_compiled_before_the_tests() -> None:
+    warmed = {build(name, 5, 3, long=False)._kernels for name in warm.FAMILIES}
+    assert warmed == set(drive.FAMILIES.values())

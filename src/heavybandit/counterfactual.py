@@ -138,8 +138,8 @@ class _Copy(_Player):
     def _play_block(
         self, X: Floats, means: Floats, best: Floats, draws: Floats, curve: Floats
     ) -> None:
-        nothing = np.zeros_like(means)
-        super()._play_block(X, nothing, nothing[:, 0], draws, curve)
+        # A column of the zeros would do too, but kernels would be compiled again for its layout.
+        super()._play_block(X, np.zeros_like(means), np.zeros_like(best), draws, curve)
         lost = self.policy.plays * (best - means[np.arange(len(X)), self.block_arms])
         curve[:] = np.cumsum(np.append(self.regret, lost))[1:]
 

@@ -150,11 +150,14 @@ class ReadOnly(SameArms):
         return X
 
 
-def test_neither_read_only_contexts_nor_whole_numbers_in_a_noise_compile_a_kernel_again() -> None:
+def test_no_contexts_noise_or_copy_has_a_kernel_compiled_again() -> None:
+    """Contexts that may not be written, whole numbers in a noise, a copy that is shown zeros."""
     whole = hb.noise.Varying(hb.noise.Gaussian(0.1), base=1, growth=2)
     kernels = drive.UNIFORM.play_block, offers.price
     compiled = []
     for world in (SameArms(np.eye(2), [0.5, 0.1]), ReadOnly(np.eye(2), [0.5, 0.1], whole)):
         hb.simulate(hb.Uniform(10, 2, 2), world)
         compiled.append([len(kernel.signatures) for kernel in kernels])
-    assert compiled[0] == compiled[1]
+        hb.counterfactual(hb.Uniform(10, 2, 2), world, shown="zero")
+        compiled.append([len(kernel.signatures) for kernel in kernels])
+    assert compiled == [compiled[0]] * 4

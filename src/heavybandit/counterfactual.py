@@ -142,7 +142,8 @@ class _Copy(_Player):
         self, X: Floats, means: Floats, best: Floats, draws: Floats, curve: Floats
     ) -> None:
         nothing = self._nothing(*means.shape)
-        super()._play_block(X, nothing, nothing[:, 0], draws, curve)
+        # A column of `nothing` would do too, but kernels would be compiled again for its layout.
+        super()._play_block(X, nothing, nothing.ravel()[: len(X)], draws, curve)
         chosen = means.ravel().take(self.row_starts[: len(X)] + self.block_arms)
         np.cumsum(np.append(self.regret, self.policy.plays * (best - chosen)), out=self.sums)
         curve[:] = self.sums[1:]

@@ -195,7 +195,7 @@ def _play_together(
     for first in range(0, rounds, block):
         n = min(block, rounds - first)
         offered = unmasked(f"contexts of world {name}", contexts(world, rng, first, n, plays))
-        X = np.ascontiguousarray(offered, dtype=np.float64)
+        X = np.require(offered, np.float64, ["C", "W"])  # kernels are compiled for such alone
         if X.shape[1:] == (world.n_arms, world.dim) and len(X) < n:
             raise ValueError(
                 f"contexts of world {world_name(world)} have run out: there are {first + len(X)} "

@@ -458,7 +458,7 @@
         cells.forEach(([text, tableName, group], j) => {
           if (!shown.includes(columns[j])) return;
           const cell = html(row, "td");
-          if (!tableName) return void (cell.textContent = short(text));
+          if (!tableName) return void (cell.textContent = columns[j] === "width" ? text : short(text));
           const words = cells.filter((other) => other.length === 1).slice(0, 5).map(([x]) => x).join(", ");
           const said = { type: "button", "aria-label": `${columns[j]} ${text}: runs`, "data-value": text };
           const button = html(cell, "button", said, short(text));

@@ -128,6 +128,9 @@ def test_each_line_has_its_name_at_its_end(explorer: Page) -> None:
 
 def test_a_cell_of_the_map_shows_the_runs_behind_it_by_keyboard_alone(explorer: Page) -> None:
     table = pd.read_csv(DATA / "map.csv", dtype=str, na_filter=False)
+    first = (table[["instance", "noise", "horizon"]] == table.iloc[0, :3]).all(axis=1)
+    widths = explorer.locator("#explorer-map tbody td:first-child")
+    assert widths.all_inner_texts() == list(table.loc[first, "width"])
     row = table.iloc[len(table) - 1]
     for name in ("instance", "noise", "horizon"):
         explorer.locator(f"#explorer-map-{name}").select_option(row[name])

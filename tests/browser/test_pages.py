@@ -229,7 +229,9 @@ def test_in_the_dark_a_figure_has_a_dark_ground_and_light_letters(open_page: Ope
     figure = page.locator(".cell_output img").first
     figure.scroll_into_view_if_needed()
     with Image.open(io.BytesIO(figure.screenshot())) as shot:
+        edge = shot.convert("L").getpixel((2, shot.height // 2))
         grey = sorted(shot.convert("L").get_flattened_data())
+    assert edge == grey[len(grey) // 2]  # without a frame
     assert grey[len(grey) // 2] < 60  # most of it is ground
     assert grey[-len(grey) // 500] > 200  # letters and axes
 

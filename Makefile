@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-newest reproduce figures book lint bench lab lock clean
+.PHONY: help setup test test-newest reproduce figures book lint kernels sample bench lab lock clean
 
 # The first of these that runs and is new enough; PYTHON=… overrides it.
 PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
@@ -75,14 +75,20 @@ $(READY): requirements/bootstrap.lock requirements/test.lock pyproject.toml
 	@touch $@
 
 test: setup .venv/.ready-book ## Checks style and types, runs all tests, simulates a sample of data/ again, reads the book in a browser.
-	$(call lint-with,$(PY))
+	@$(MAKE) --no-print-directory -j 2 lint kernels
 	$(PY) -m pytest -n 2
 	rm -rf build/chapters
 	$(PY) -m pytest -n 2 --dist loadfile $(NBVAL) notebooks
 	$(call same-as-committed,build/chapters)
-	$(PY) -m heavybandit verify
-	$(build-book)
+	@$(MAKE) --no-print-directory -j 2 sample book
 	@$(PY) tests/browser/chromium.py
+
+# Parts of `make test` that do not keep two cores busy: they are done two at a time.
+kernels: setup
+	$(PY) tests/warm.py
+
+sample: setup
+	$(PY) -m heavybandit verify
 
 # What `make bench` measured is about a machine: the notebooks read it as it was recorded.
 reproduce: setup ## Simulates everything from scratch and says what differs from data/.

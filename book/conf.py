@@ -63,6 +63,7 @@ html_theme_options = {
         "algorithms": [],
         "poster": [],
         "explorer": [],
+        "errata": [],
     },
     "use_download_button": False,
     "use_fullscreen_button": False,
@@ -78,6 +79,17 @@ ALIAS = re.compile(r"TypeAliasForwardRef\('(\w+)'\)")  # how Sphinx spells an al
 FLOATS = re.compile(
     r"~?(numpy\.)?ndarray\[tuple\[[^]]*\], ~?(numpy\.)?dtype\[~?(numpy\.)?float64\]\]"
 )
+
+
+# NumPy's ArrayLike, spelled out.
+ARRAY_LIKE = re.compile(r"_Buffer \| ~?[\w.]*_SupportsArray\[.*?\] \| .*?complex \| bytes \| str\]")
+POWER = re.compile(r"[\^_]\{([^{}]*)\}|\^(\w)|(?<=\b[a-zA-Zα-ω])_(\w)\b")
+
+
+def set_power(match: re.Match[str]) -> str:
+    """x^{a}, x_{a} and x_a as reStructuredText."""
+    role = "sup" if match[0].startswith("^") else "sub"
+    return f"\\ :{role}:`{match[1] or match[2] or match[3]}`\\ "
 
 
 def restructured(lines: list[str]) -> list[str]:
@@ -98,7 +110,8 @@ def restructured(lines: list[str]) -> list[str]:
             out.append(line)
             continue
         parts = re.split(r"`+([^`]+)`+", line)
-        parts[::2] = [re.sub(r"([\\*|_<>`:])", r"\\\1", part) for part in parts[::2]]
+        plain = [re.sub(r"([\\*|<>`:])", r"\\\1", part) for part in parts[::2]]
+        parts[::2] = [re.sub(r"(?<!\\)_", r"\_", POWER.sub(set_power, part)) for part in plain]
         parts[1::2] = [f"\\ ``{part}``\\ " for part in parts[1::2]]
         out.append("".join(parts))
     return out
@@ -112,7 +125,10 @@ def as_it_stands(*event: Any) -> None:
 
 def briefly(*event: Any) -> tuple[str | None, ...]:
     """Arrays by their short names: spelled out, NumPy's types would hide everything else."""
-    return tuple(part and ALIAS.sub(r"\1", FLOATS.sub("Floats", part)) for part in event[-2:])
+    return tuple(
+        part and ARRAY_LIKE.sub("ArrayLike", ALIAS.sub(r"\1", FLOATS.sub("Floats", part)))
+        for part in event[-2:]
+    )
 
 
 def setup(app: Any) -> None:

@@ -10,6 +10,7 @@ a script and nothing else. Regrets are the tables' own, digit by digit.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from heavybandit.replication import what_is_left_open as atlas
 from heavybandit.replication.plotting import look
 
 SAME = ["world", "world_settings", "policy", "settings", "horizon"]
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 Group = dict[str, Any]
 Ref = tuple[str, int]  # a table and the number of a group in it
 
@@ -161,13 +163,20 @@ def write(folder: Path, out: Path) -> None:
         script(out / f"{name}.js", "table", name, made)
         for one in made:
             place = [one["world"], one["where"], one["horizon"]]
-            about = places.setdefault(name, {"what": EXPERIMENTS[name].what, "places": []})
+            about = places.setdefault(
+                name, {"what": in_words(EXPERIMENTS[name].what), "places": []}
+            )
             if place not in about["places"]:
                 about["places"].append(place)
     colours = {one["policy"]: look(one["policy"]).colour for made in found.values() for one in made}
     index = {"places": places, "colours": colours}
     index |= {"map": readings(found, folder), "board": board(found, folder)}
     script(out / "index.js", "index", "", index)
+
+
+def in_words(text: str) -> str:
+    """Powers of ten as a reader writes them: 1e+05 is 10⁵."""
+    return re.sub(r"\b1e\+?0*(\d+)", lambda m: f"10{m[1].translate(RAISED)}", text)
 
 
 def script(path: Path, kind: str, name: str, content: object) -> None:

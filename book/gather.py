@@ -21,6 +21,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pandas as pd
+
 import explore
 import front
 import heavybandit
@@ -133,9 +135,10 @@ class PageLinks(ledger.Links):
 
     def function(self, dotted: str) -> str:
         """A link into the API or, for what is not part of it, to the source."""
+        name = dotted.rpartition(".")[2]  # where it stands is seen where the link leads
         if any(dotted.startswith(f"{module}.") for module in MODULES):
-            return f"{{py:obj}}`{dotted} <heavybandit.{dotted}>`"
-        return f"[`{dotted}`]({self.book.page_of('', ledger.source_file(dotted), 'verdicts.md')})"
+            return f"{{py:obj}}`{name} <heavybandit.{dotted}>`"
+        return f"[`{name}`]({self.book.page_of('', ledger.source_file(dotted), 'verdicts.md')})"
 
     def test(self, test: str) -> str:
         """A link to the file that holds the test."""
@@ -187,6 +190,9 @@ def made(mark: str, book: Book, page: str) -> str:
     entries = claims.read(book.root / "data")
     if mark == "verdicts":
         return front.strip(entries)
+    if mark == "answers":
+        board = pd.read_csv(book.root / "data" / "leaderboard.csv")
+        return book.relinked(front.answers(entries, board), "book", page)
     if mark == "claims":
         return f"```{{table}}\n:class: claims\n\n{ledger.table(entries, PageLinks(book))}```"
     if mark == "poster":

@@ -106,7 +106,8 @@ class Beside:
         named = READING.findall(text)
         for name in dict.fromkeys(named):
             if name in self.readings:
-                before += margin(f"Reading {name}", self.readings.pop(name).capitalize() + ".")
+                said = self.readings.pop(name)  # of which only the first letter may change
+                before += margin(f"Reading {name}", f"{said[0].upper()}{said[1:]}.")
         for statement in () if opening else dict.fromkeys(STATEMENT.findall(prose)):
             if found := self.errata.pop(statement, None):
                 before += margin(f"Errata · {statement}", self._errata(found))

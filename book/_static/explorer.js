@@ -27,6 +27,11 @@
     "noise=Pareto(centred=True scale=1.0 shape=2.2)": "skewed: Pareto, shape 2.2, centred",
     "noise=SymmetricPareto(scale=0.3 shape=1.6)": "no variance: symmetric Pareto, shape 1.6",
   };
+  const HEADS = {
+    over_ridge: "over tuned ridge", over_ridge_off: "±", clipped: "clipped, %",
+    same_as_payoffs_of_0: "same arm as with payoffs of 0, %", GreedyRidge: "greedy ridge", Uniform: "uniform play",
+    "GreedyRidge(plays=100)": "greedy ridge, 100 plays a round",
+  };
   const NAMES = { Uniform: "uniform play", GreedyRidge: "greedy ridge" };
   const FIRST = ["SupBMM", "SupBTC", "TOFU", "Uniform", "GreedyRidge", "LinUCB"];
 
@@ -40,6 +45,15 @@
     if (!Number.isFinite(x)) return "–";
     if (x !== 0 && (Math.abs(x) < 0.001 || Math.abs(x) >= 1e7)) return x.toExponential(2);
     return x.toLocaleString("en", { maximumSignificantDigits: 4 });
+  }
+
+  /* A number of a wide table as it is read; the whole of it is told with its runs */
+  function short(text) {
+    if (!/^-?\d+(\.\d+)?$/.test(text)) return text;
+    const given = (text.split(".")[1] ?? "").length;
+    const places = given > 4 ? 4 : Math.min(given, 1); // regret per play, or a share in percent
+    const words = Number(text).toLocaleString("en", { minimumFractionDigits: places, maximumFractionDigits: places });
+    return words.replace(/^-(?=.*[1-9])/, "−").replace(/^-/, "");
   }
 
   function html(parent, tag, attributes = {}, text = "") {
@@ -315,17 +329,21 @@
   function nameLines(u, all) {
     if (host.clientWidth <= 600) return;
     const gap = 15 * devicePixelRatio;
-    const ends = all.map((group, i) => ({ group, y: u.valToPos(u.data[3 * i + 1].findLast((v) => v !== null), "y", true) }));
+    const ends = all.map((group, i) => ({ group, y: u.valToPos(u.data[3 * i + 1].findLast(Number.isFinite), "y", true) }));
     ends.sort((a, b) => b.y - a.y);
     let free = u.bbox.top + u.bbox.height;
     u.ctx.save();
     u.ctx.font = `${12 * devicePixelRatio}px sans-serif`;
     u.ctx.textBaseline = "middle";
+    u.ctx.textAlign = "left"; // the axes leave it at right
     for (const { group, y } of ends) {
       const at = Math.min(y, free);
       free = at - gap;
+      const [x, side] = [u.bbox.left + u.bbox.width + 8 * devicePixelRatio, 7 * devicePixelRatio];
       u.ctx.fillStyle = colour(group);
-      u.ctx.fillText(policyWords(group), u.bbox.left + u.bbox.width + 8 * devicePixelRatio, at);
+      u.ctx.fillRect(x, at - side / 2, side, side);
+      u.ctx.fillStyle = ink(); // some colours are too pale for letters
+      u.ctx.fillText(policyWords(group), x + 1.7 * side, at);
     }
     u.ctx.restore();
   }
@@ -429,7 +447,7 @@
     const table = html(box, "table");
     const head = html(html(table, "thead"), "tr");
     const shown = columns.filter((column) => !filters.includes(column)); // a filter's column is all alike
-    shown.forEach((column) => html(head, "th", { scope: "col" }, column.replaceAll("_", " ")));
+    shown.forEach((column) => html(head, "th", { scope: "col" }, HEADS[column] ?? column.replaceAll("_", " ")));
     const body = html(table, "tbody");
     const wanted = {};
     const fill = () => {
@@ -440,9 +458,10 @@
         cells.forEach(([text, tableName, group], j) => {
           if (!shown.includes(columns[j])) return;
           const cell = html(row, "td");
-          if (!tableName) return void (cell.textContent = text);
+          if (!tableName) return void (cell.textContent = columns[j] === "width" ? text : short(text));
           const words = cells.filter((other) => other.length === 1).slice(0, 5).map(([x]) => x).join(", ");
-          const button = html(cell, "button", { type: "button", "aria-label": `${columns[j]} ${text}: runs` }, text);
+          const said = { type: "button", "aria-label": `${columns[j]} ${text}: runs`, "data-value": text };
+          const button = html(cell, "button", said, short(text));
           button.addEventListener("click", async () =>
             showRuns((await load(tableName))[group], `${columns[j]} ${text} (${words})`));
         });
@@ -455,7 +474,7 @@
       const id = `explorer-${name}-${filter}`;
       html(row, "label", { for: id }, filter);
       const field = html(row, "select", { id });
-      values.forEach((value) => html(field, "option", { value }, value));
+      values.forEach((value) => html(field, "option", { value }, WORLDS[value] ?? short(value)));
       field.addEventListener("change", () => { wanted[filter] = field.value; fill(); });
     }
     fill();

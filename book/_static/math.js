@@ -56,15 +56,20 @@
   function inLines(parts, widths, room, indent) {
     const lines = [];
     let left = 0;
+    const apart = /^\{\}\\q?quad/; // a formula after another one, with a space between
     parts.forEach((part, i) => {
-      if (!lines.length || widths[i] > left) {
-        lines.push("");
+      const next = parts.findIndex((other, j) => j > i && apart.test(other));
+      const whole = widths.slice(i, next < 0 ? undefined : next).reduce((sum, x) => sum + x, 0);
+      const begins = apart.test(part) && whole > left; // which rather begins a line than is broken
+      if (!lines.length || widths[i] > left || begins) {
+        lines.push(begins ? "" : "\\quad ");
         left = lines.length > 1 ? room - indent : room;
       }
-      lines[lines.length - 1] += part;
+      lines[lines.length - 1] += begins ? part.replace(apart, "") : part;
       left -= widths[i];
     });
-    return `\\begin{aligned}&${lines.join("\\\\&\\quad ")}\\end{aligned}`;
+    lines[0] = lines[0].replace("\\quad ", "");
+    return `\\begin{aligned}&${lines.join("\\\\&")}\\end{aligned}`;
   }
 
   /* The last piece keeps the place, which may be one that the next sign must not leave */

@@ -1,16 +1,28 @@
-// On a phone a row of a table becomes a card, and each cell needs its column's name before it.
-document.addEventListener("DOMContentLoaded", () => {
-  for (const table of document.querySelectorAll("table.table")) {
-    const names = [...(table.tHead?.rows[0]?.cells ?? [])].map((cell) => cell.textContent.trim());
-    for (const row of table.tBodies[0].rows)
-      [...row.cells].forEach((cell, i) => (cell.dataset.column = names[i] ?? ""));
-  }
+// On a phone a row of a table becomes a card, and each cell needs its column's name before it. A name
+// is copied when its formulas are set.
+window.addEventListener("load", () => {
+  const name = () => {
+    for (const table of document.querySelectorAll("table.table")) {
+      const heads = [...(table.tHead?.rows[0]?.cells ?? [])];
+      for (const row of table.tBodies[0].rows) {
+        [...row.cells].slice(1).forEach((cell, i) => {
+          const words = document.createElement("span");
+          words.className = "column-name";
+          const head = heads[i + 1]?.cloneNode(true).childNodes ?? [];
+          words.append(...head, ": ");
+          cell.prepend(words);
+        });
+      }
+    }
+  };
+  if (window.MathJax?.startup?.promise) window.MathJax.startup.promise.then(name);
+  else name();
 });
 
 // Numbers stand right, one below the other; a column that holds words stands left, head and all.
 function alignColumns(table) {
   const rows = [...table.rows].filter((row) => row.cells.length === table.rows[0].cells.length);
-  const signs = /^[\d\s.,·+\-−–⁰¹²³⁴-⁹⁻%±×∞()]+$/;
+  const signs = /^[\d\s.,·+\-−–⁰¹²³⁴-⁹⁻%±×∞()≤≥*]+$/;
   const numeric = (text) => (/\d/.test(text) ? signs : /^[–\s]*$/).test(text);
   [...table.rows[0].cells].forEach((_, i) => {
     const body = rows.filter((row) => row.parentElement.tagName === "TBODY").map((row) => row.cells[i]);
@@ -52,7 +64,8 @@ document.addEventListener("DOMContentLoaded", () => {
   if (!table) return;
   const rows = [...table.tBodies[0].rows];
   const names = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.trim());
-  const verdictOf = (row) => row.cells[names.indexOf("verdict")].textContent.trim();
+  const verdicts = new Map(rows.map((row) => [row, row.cells[names.indexOf("verdict")].textContent.trim()]));
+  const verdictOf = (row) => verdicts.get(row); // as it was before columns were named on a phone
 
   const counts = new Map([["all", rows.length]]);
   rows.forEach((row) => counts.set(verdictOf(row), (counts.get(verdictOf(row)) ?? 0) + 1));

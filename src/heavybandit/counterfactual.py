@@ -128,9 +128,12 @@ class _Copy(_Player):
         self.agreed = 0
         self.first: int | None = None
         self.by_stage = np.zeros((2, 1), dtype=np.int64)  # rounds; rounds with the same arm
+        self.means_shown = np.empty((0, 0))
 
     def _draws(self, n: int) -> Floats:
-        return np.zeros(n) if self.shown == "zero" else super()._draws(n) - self.world.noise.mean
+        if self.shown == "zero":
+            return np.zeros(n)
+        return self.original.block_draws - self.world.noise.mean  # drawn once for both
 
     def _payoffs(self, mean: float, draws: Floats) -> Floats:
         return draws
@@ -138,22 +141,38 @@ class _Copy(_Player):
     def _play_block(
         self, X: Floats, means: Floats, best: Floats, draws: Floats, curve: Floats
     ) -> None:
-        nothing = np.zeros_like(means)
-        super()._play_block(X, nothing, nothing[:, 0], draws, curve)
-        lost = self.policy.plays * (best - means[np.arange(len(X)), self.block_arms])
-        curve[:] = np.cumsum(np.append(self.regret, lost))[1:]
+        nothing = self._nothing(*means.shape)
+        # A column of `nothing` would do too, but kernels would be compiled again for its layout.
+        super()._play_block(X, nothing, nothing.ravel()[: len(X)], draws, curve)
+        chosen = means.ravel().take(self.row_starts[: len(X)] + self.block_arms)
+        np.cumsum(np.append(self.regret, self.policy.plays * (best - chosen)), out=self.sums)
+        curve[:] = self.sums[1:]
+
+    def _nothing(self, n: int, n_arms: int) -> Floats:
+        """Means of 0 for a block of n rounds; blocks are of one size but for the last."""
+        if len(self.means_shown) != n:
+            self.means_shown, self.sums = np.zeros((n, n_arms)), np.empty(n + 1)
+            self.row_starts = np.arange(0, n * n_arms, n_arms)
+        return self.means_shown
 
     def _compare(self, marks: slice, due: Ints) -> None:
         same = self.block_arms == self.original.block_arms
-        self.same[marks] = self.agreed + np.cumsum(same)[due]
-        self.agreed += int(same.sum())
-        if self.first is None and not same.all():
+        if len(due):
+            self.same[marks] = self.agreed + np.cumsum(same)[due]
+        agreed = int(np.count_nonzero(same))
+        self.agreed += agreed
+        if self.first is None and agreed < len(same):
             self.first = self.played + int(np.argmin(same)) + 1
-        stage = np.maximum(self.original.block_stages, 1) - 1  # without stages all is in the first
-        counts = np.array([np.bincount(stage), np.bincount(stage, same, stage.max() + 1)])
-        deeper = counts.shape[1] - self.by_stage.shape[1]
-        self.by_stage = np.pad(self.by_stage, ((0, 0), (0, max(0, deeper))))
-        self.by_stage[:, : counts.shape[1]] += counts.astype(np.int64)
+        stages = self.original.block_stages
+        deepest = max(int(stages.max()), 1)  # without stages all is in the first
+        if deepest > self.by_stage.shape[1]:
+            deeper = deepest - self.by_stage.shape[1]
+            self.by_stage = np.pad(self.by_stage, ((0, 0), (0, deeper)))
+        if deepest == 1:
+            self.by_stage[:, 0] += len(same), agreed
+        else:
+            for row, chose in zip(self.by_stage, (stages, stages[same]), strict=True):
+                row[:deepest] += np.bincount(np.maximum(chose, 1) - 1, minlength=deepest)
 
     def beside_original(self) -> Counterfactual:
         """Both runs, and how often they chose the same arm."""

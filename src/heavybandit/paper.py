@@ -38,9 +38,10 @@ What the paper leaves open is read as follows:
          multiplies the level 1/√T₀ of step 8. `threshold_scale` multiplies h (step 6), η_t and b_t.
 
 The constants of MENU and TOFU are those of Shao et al. 2018 (NeurIPS). Those of MoM and CRT were
-taken from a public implementation descended from the authors' own (the code of arXiv 2110.13876,
-whose algorithm files say that they come from arXiv 2004.13465 with permission and were modified);
-we had no access to the text of Medina & Yang 2016, and CRT's √(2v² ln t) could not be confirmed.
+taken from a public implementation that, by its own account, descends from the authors' own (the
+code of arXiv 2110.13876, whose algorithm files say that they come from arXiv 2004.13465 with
+permission and were modified); we had no access to the text of Medina & Yang 2016, and CRT's
+√(2v² ln t) could not be confirmed.
 `constants="circulated"` takes its plays per round, its shrunken widths and its thresholds (BTC's h
 is the 2-norm for every ε; TOFU's b_t has v/ln(2T/δ) to the power ½ and lags two rounds), with v the
 central moment throughout; it is a reading of its own, never "the paper's". Driven beside that code

@@ -195,7 +195,7 @@ def _play_together(
     for first in range(0, rounds, block):
         n = min(block, rounds - first)
         offered = unmasked(f"contexts of world {name}", contexts(world, rng, first, n, plays))
-        X = np.ascontiguousarray(offered, dtype=np.float64)
+        X = np.require(offered, np.float64, ["C", "W"])  # kernels are compiled for such alone
         if X.shape[1:] == (world.n_arms, world.dim) and len(X) < n:
             raise ValueError(
                 f"contexts of world {world_name(world)} have run out: there are {first + len(X)} "
@@ -269,7 +269,8 @@ class _Player:
         n = len(X)
         curve, self.block_arms = np.empty(n), np.empty(n, dtype=np.int64)
         self.block_stages = np.zeros(n, dtype=np.int64)
-        self._play_block(X, means, best, self._draws(n * self.policy.plays), curve)
+        self.block_draws = self._draws(n * self.policy.plays)
+        self._play_block(X, means, best, self.block_draws, curve)
         self.regret = float(curve[-1])
         until = int(np.searchsorted(self.marks, self.played + n, side="right"))
         due = self.marks[self.marked : until] - self.played - 1

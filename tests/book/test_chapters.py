@@ -8,7 +8,7 @@ import notes
 from chapters import is_argument
 
 NOTES = notes.read(
-    "| R5 | the median | the lower one |\n| R12 | the end | exploit |\n",
+    "| R5 | the median | the lower one of $T$: SupBMM |\n| R12 | the end | exploit |\n",
     "| Lemma 6 | n ≤ θ* | n ≥ 2 | 03, 04 |\n| Theorems 1, 2 | any T | T ≥ 3 | 03 |\n"
     "| Sections 2 and 3.1 | A | A⁻¹ |\n| Lemma 8 | a | b | reading |\n",
     "```{glossary}\ncost\n  What is lost.\n\nuniform play\n  Any arm.\n```\n",
@@ -35,7 +35,10 @@ def test_code_that_computes_with_the_paper_is_read_and_plumbing_is_folded(
 
 
 def test_notes_are_read_from_their_tables() -> None:
-    assert NOTES.readings == {"R5": "the median: the lower one", "R12": "the end: exploit"}
+    assert NOTES.readings == {
+        "R5": "the median: the lower one of $T$: SupBMM",
+        "R12": "the end: exploit",
+    }
     assert [one.statements for one in NOTES.errata] == [["Lemma 6"], ["Theorem 1", "Theorem 2"]]
     assert NOTES.terms == ("cost", "uniform play")
 
@@ -45,7 +48,7 @@ def test_a_note_stands_once_before_the_paragraph_it_belongs_to() -> None:
     assert "margin" not in beside.cell("Lemma 6 is false.", opening=True)
     text = beside.cell("Words.\n\nBy (R5) and Lemma 6.\n\n```\nLemma 6\n\nR12\n```")
     assert text == (
-        "Words.\n\n```{margin} Reading R5\nThe median: the lower one.\n```\n\n"
+        "Words.\n\n```{margin} Reading R5\nThe median: the lower one of $T$: SupBMM.\n```\n\n"
         "```{margin} Errata · Lemma 6\n- <strong>Lemma 6</strong>, as printed: n ≤ θ\\*\n\n"
         "[What is true](errata.md)\n```\n\nBy (R5) and Lemma 6.\n\n```\nLemma 6\n\nR12\n```"
     )

@@ -47,6 +47,10 @@ def test_a_cost_of_the_board_names_the_group_that_gives_it_and_no_other(data: Pa
     ]
 
 
+def test_powers_of_ten_are_written_as_a_reader_writes_them() -> None:
+    assert explore.in_words("1e+05 plays, 1e6 more, ε = 1") == "10⁵ plays, 10⁶ more, ε = 1"
+
+
 def test_a_script_hands_over_json(tmp_path: Path) -> None:
     explore.script(tmp_path / "a.js", "table", "a", [{"x": 0.1}])
     text = (tmp_path / "a.js").read_text()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import front
@@ -42,3 +44,39 @@ def test_the_poster_leaves_no_claim_out() -> None:
         front.poster([one | {"sections": everywhere[1:]}], ENTRIES)
     with pytest.raises(ValueError, match="names the claim lemma-0, which is not settled"):
         front.poster([one | {"claim": "lemma-0", "sections": []}], ENTRIES)
+
+
+def test_three_questions_are_answered_with_the_recorded_numbers() -> None:
+    board = pd.DataFrame(
+        [
+            ("a", "log-normal", "GreedyRidge, tuned", "tuned", 30.0, 0.0, 0.0),
+            ("a", "log-normal", "HvtUCB, tuned", "tuned", 21.0, -9.0, 10.0),
+            ("a", "skew differs", "GreedyRidge, tuned", "tuned", 10.0, 0.0, 0.0),
+            ("a", "skew differs", "HvtUCB, tuned", "tuned", 9.0, -1.0, 2.0),
+            ("a", "skew differs", "Lucky", "counter", 1.0, -9.0, 10.0),
+            ("a", "gross errors", "GreedyRidge, tuned", "tuned", 90.0, 0.0, 0.0),
+        ],
+        columns=[
+            "instance",
+            "noise",
+            "policy",
+            "constants",
+            "cost",
+            "over_ridge",
+            "over_ridge_off",
+        ],
+    )
+    said = " ".join(front.answers(ENTRIES, board).split())
+    assert "the 2 held-out worlds with skewed noise: tuned HvtUCB, 15.0 % of uniform play" in said
+    assert "tuned ridge regression costs 20.0 %" in said
+    assert "in none of these worlds" in said
+    board.loc[1, "over_ridge_off"] = 8.0
+    assert "only in 1 of these worlds" in front.answers(ENTRIES, board)
+    recorded = next(entry.evidence for entry in ENTRIES if entry.id == "thm-3")
+    first = recorded["printed γ, moments at most 2, K = 4, ε = 1: refuted from d"]
+    assert f"false from d = {first:,} on" in said
+    assert first == 1 + 4 * (32 * 2 * (1 - 1 / 4)) ** 2  # K (32 v (1 − 1/K))^((1+ε)/ε), chapter 05
+    assert "the same arm in 100 % of rounds" in said
+    looks = [replace(e, evidence=e.evidence | {"T = 10⁴": {"same arm": 0.9}}) for e in ENTRIES]
+    with pytest.raises(ValueError, match=r"SupBMM does look at payoffs: the same arm in 0\.9"):
+        front.answers(looks, board)

@@ -159,9 +159,17 @@ def test_the_api_has_every_public_name_and_module() -> None:
 
 
 def test_a_docstring_stands_as_it_is() -> None:
-    lines = ["|Σ β_i X_i| ≤ x* by `eps`: a_", "", "    V  (n, d)", "    Y", "", "End."]
+    lines = [
+        "|Σ β_i X_i| ≤ x* t^{1/2} by `eps`: n_arms a_",
+        "",
+        "    V  (n, d)",
+        "    Y",
+        "",
+        "End.",
+    ]
     assert conf.restructured(lines) == [
-        "\\|Σ β\\_i X\\_i\\| ≤ x\\* by \\ ``eps``\\ \\: a\\_",
+        "\\|Σ β\\ :sub:`i`\\  X\\ :sub:`i`\\ \\| ≤ x\\* t\\ :sup:`1/2`\\  "
+        "by \\ ``eps``\\ \\: n\\_arms a\\_",
         "",
         *("", ".. code-block:: text", ""),
         *("    V  (n, d)", "    Y", "", "", "End."),
@@ -173,7 +181,7 @@ def test_everything_is_gathered_from_the_repository(tmp_path: Path) -> None:
     entries = claims.read(ROOT / "data")
     first = (out / "verdicts.md").read_text(encoding="utf-8")
     assert sum(f" | {entry.verdict} | " in first for entry in entries) == len(entries)
-    assert "{py:obj}`theory.lemma1 <heavybandit.theory.lemma1>`" in first
+    assert "{py:obj}`lemma1 <heavybandit.theory.lemma1>`" in first
     assert "](source/src/heavybandit/engine/truncation.py.md)" in first
     notebooks = {path.name for path in (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")}
     assert {path.name for path in out.glob("*.ipynb")} == notebooks

@@ -13,7 +13,7 @@ from playwright.sync_api import Page
 
 SEVERE = ("serious", "critical")
 COLOUR_RULES = ("color-contrast", "link-in-text-block")  # those whose answer depends on the theme
-LEAKED = ("TypeAliasForwardRef",)  # words that a reader should never meet
+LEAKED = ("TypeAliasForwardRef", "_NestedSequence")  # words that a reader should never meet
 SMALLEST = 0.5  # of its size, to which a formula may be set smaller so that it fits
 
 # Text that a reader sees and that is neither code nor typeset mathematics.
@@ -102,10 +102,17 @@ PREPARE = r"""() => {
   for (const formula of document.querySelectorAll("mjx-container")) formula.textContent = "x";
 }"""
 
+# Code as plain text, and its coloured words again: axe walks through every element.
+PLAIN_CODE = r"""() => {
+  window.coloured = [...document.querySelectorAll("pre")].map((e) => [e, [...e.childNodes]]);
+  for (const [code] of window.coloured) code.textContent = code.textContent;
+}"""
+COLOURED_CODE = "() => window.coloured.forEach(([code, words]) => code.replaceChildren(...words))"
+
 # Colours follow from the tags, classes, states and styles around a word: one of each kind is
 # enough, on whichever page it was met first.
 ONLY_NEW_KINDS = r"""(met) => {
-  const known = new Set(met), kinds = [], kept = new Set();
+  const known = new Set(met), kinds = [], kept = new Set([document.body]);
   const one = (e) => [e.tagName, e.className, e.getAttribute("style"), e.ariaPressed, e.ariaCurrent,
     /^(bounds|explorer|regrets)/.test(e.id) ? e.id : ""].join(".");
   const chain = (e) => one(e) + (e === document.body ? "" : ">" + chain(e.parentElement));
@@ -119,8 +126,11 @@ ONLY_NEW_KINDS = r"""(met) => {
     kinds.push(kind);
     for (let up = e; up && !kept.has(up); up = up.parentElement) kept.add(up);
   }
-  for (const e of document.body.querySelectorAll("*"))
-    if (!kept.has(e)) e.style.setProperty("display", "none", "important");
+  for (const e of [...document.body.querySelectorAll("*")]) {
+    if (kept.has(e) || !kept.has(e.parentElement)) continue;
+    e.style.setProperty("display", "none", "important");
+    e.replaceChildren();  // it stays where it is, since colours may follow from the place
+  }
   return kinds;
 }"""
 
@@ -184,7 +194,10 @@ def words(page: Page) -> list[str]:
 
 def accessibility(page: Page) -> list[str]:
     """What axe finds to be serious or critical, but for colours; of code only the box."""
-    return _axe(page, {"rules": {rule: {"enabled": False} for rule in COLOUR_RULES}}, "pre > *")
+    page.evaluate(PLAIN_CODE)
+    wrong = _axe(page, {"rules": {rule: {"enabled": False} for rule in COLOUR_RULES}})
+    page.evaluate(COLOURED_CODE)
+    return wrong
 
 
 def only_new_kinds(page: Page, met: set[str]) -> None:
@@ -198,17 +211,16 @@ def colours(page: Page) -> list[str]:
     return _axe(page, {"runOnly": list(COLOUR_RULES)})
 
 
-def _axe(page: Page, options: dict[str, Any], *spared: str) -> list[str]:
+def _axe(page: Page, options: dict[str, Any]) -> list[str]:
     """axe takes seconds for a page of many elements, so formulas, which have the colour of their
-    paragraph, are emptied first. It is kept from loading style sheets again (`preload`): it looks
-    for their imports where they are not.
+    paragraph, are emptied first. (To exclude elements costs far more: for each element axe asks
+    whether one that is excluded contains it.) It is kept from loading style sheets again
+    (`preload`): it looks for their imports where they are not.
     """
     page.evaluate(PREPARE)
     options |= {"resultTypes": ["violations"], "preload": False}
     axe = Axe("null") if page.evaluate("() => 'axe' in window") else Axe()  # brought along once
-    results = axe.run(
-        page, {"exclude": [[one] for one in ("mjx-container", *spared)]}, options
-    ).response
+    results = axe.run(page, options=options).response
     return [
         f"{violation['id']}: {violation['help']}; {node['html'][:150]}"
         for violation in results["violations"]

@@ -31,7 +31,16 @@ def sentence() -> str:
 def main() -> int:
     """Run the tests if there is a browser to run them in."""
     if find():
-        command = [sys.executable, "-m", "pytest", "-n", "2", str(Path(__file__).parent)]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-n",
+            "2",
+            "--dist",
+            "worksteal",
+            str(Path(__file__).parent),
+        ]
         return subprocess.run(command, check=False).returncode
     print(sentence(), flush=True)
     return int(os.environ.get("HEAVYBANDIT_BROWSER") == "required")

@@ -23,7 +23,13 @@ SETTLED = "() => window.MathJax?.startup?.promise?.then(() => null)"
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """Serves files and keeps no log."""
+    """Serves files and keeps no log; one connection and one compilation do for all pages."""
+
+    protocol_version = "HTTP/1.1"
+
+    def end_headers(self) -> None:
+        self.send_header("Cache-Control", "max-age=3600")
+        super().end_headers()
 
     def log_message(self, *arguments: Any) -> None:
         pass

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 from heavybandit import theory
 
@@ -26,6 +26,16 @@ from .bounds import (
     random_settings,
     uniform_on_construction,
 )
+from .conftest import load
+
+
+@pytest.fixture(scope="module")
+def bounds_page(browser: Browser, book: str) -> Iterator[Page]:
+    """The page, opened once: nothing here changes it."""
+    page = browser.new_page()
+    yield load(page, f"{book}bounds.html")
+    page.close()
+
 
 # The formulas
 

@@ -111,8 +111,26 @@ def test_a_curve_is_drawn_and_read_out_where_the_table_has_it(explorer: Page) ->
     assert f"SupBTC {words[0]} ({words[1]} to {words[2]})" in said
 
 
+def test_each_line_has_its_name_at_its_end(explorer: Page) -> None:
+    """SupBMM plays in rounds, so that its curve has no point where the others end."""
+    names = explorer.locator("#explorer-plot canvas").evaluate(
+        """(canvas) => {
+          const { width } = canvas, room = 90 * devicePixelRatio;
+          const height = canvas.height - 80 * devicePixelRatio;  // without the axis of plays
+          const { data } = canvas.getContext("2d").getImageData(width - room, 0, room, height);
+          const rows = Array.from({ length: height }, (_, y) =>
+            data.subarray(4 * room * y, 4 * room * (y + 1)).some((value) => value > 0));
+          return rows.filter((dark, y) => dark && !rows[y - 1]).length;  // lines of words
+        }"""
+    )
+    assert names == explorer.locator(".hbx-numbers tbody tr").count()
+
+
 def test_a_cell_of_the_map_shows_the_runs_behind_it_by_keyboard_alone(explorer: Page) -> None:
     table = pd.read_csv(DATA / "map.csv", dtype=str, na_filter=False)
+    first = (table[["instance", "noise", "horizon"]] == table.iloc[0, :3]).all(axis=1)
+    widths = explorer.locator("#explorer-map tbody td:first-child")
+    assert widths.all_inner_texts() == list(table.loc[first, "width"])
     row = table.iloc[len(table) - 1]
     for name in ("instance", "noise", "horizon"):
         explorer.locator(f"#explorer-map-{name}").select_option(row[name])
@@ -142,7 +160,8 @@ def test_every_cost_of_the_board_leads_to_runs_that_give_it(explorer: Page) -> N
         (table["instance"] == table["instance"][0]) & (table["noise"] == table["noise"][0])
     ]
     buttons = explorer.locator("#explorer-board tbody button")
-    assert buttons.all_inner_texts() == list(first["cost"])
+    assert buttons.evaluate_all("all => all.map(b => b.dataset.value)") == list(first["cost"])
+    assert buttons.all_inner_texts() == [f"{float(x):.1f}" for x in first["cost"]]
     index = explorer.evaluate("() => window.heavybanditData.index.board")
     at = index["columns"].index("cost")
     assert all(len(row[at]) == 3 for row in index["rows"])

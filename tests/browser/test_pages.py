@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 from collections import Counter
 from collections.abc import Callable
@@ -228,6 +229,54 @@ def test_in_the_dark_a_figure_has_a_dark_ground_and_light_letters(open_page: Ope
     figure = page.locator(".cell_output img").first
     figure.scroll_into_view_if_needed()
     with Image.open(io.BytesIO(figure.screenshot())) as shot:
+        edge = shot.convert("L").getpixel((2, shot.height // 2))
         grey = sorted(shot.convert("L").get_flattened_data())
+    assert edge == grey[len(grey) // 2]  # without a frame
     assert grey[len(grey) // 2] < 60  # most of it is ground
     assert grey[-len(grey) // 500] > 200  # letters and axes
+
+
+def test_a_card_on_a_phone_names_its_columns_with_their_formulas(open_page: Open) -> None:
+    page = open_page("readings.html", width=PHONE)
+    names = page.locator("tr", has_text="payoffs are cut, in the order").locator(".column-name")
+    assert names.first.is_visible()
+    assert names.locator("mjx-container").count() == 3  # θ̂, β and t
+    page.set_viewport_size({"width": DESK, "height": 900})
+    assert not names.first.is_visible()
+
+
+def test_the_sign_of_the_search_field_does_not_cover_its_words(open_page: Open) -> None:
+    for width in (DESK, PHONE):
+        field = open_page("search.html", width=width).locator("main input[type=search]")
+        sign = field.locator("xpath=..").locator("svg, i").first.bounding_box()
+        begins = field.evaluate(
+            "e => e.getBoundingClientRect().x + parseFloat(getComputedStyle(e).paddingLeft)"
+        )
+        assert sign is not None
+        assert sign["x"] + sign["width"] <= begins
+
+
+def test_a_formula_after_another_begins_a_line_rather_than_being_broken(open_page: Open) -> None:
+    page = open_page("05_theorem_3.html", width=PHONE)
+    lines = page.locator(".bd-article mjx-mtable:not(mjx-mtable *)").evaluate_all(
+        """all => all.map((table) => [...table.querySelectorAll("mjx-mtr")]
+             .filter((line) => line.closest("mjx-mtable") === table)
+             .map((line) => [...line.querySelectorAll("mjx-mspace")].map((space) => ({
+                begins: space.getBoundingClientRect().x - line.getBoundingClientRect().x < 5,
+                wide: space.getBoundingClientRect().width > 1.5 * parseFloat(
+                  getComputedStyle(line).fontSize)}))))"""
+    )
+    assert len(lines) > 2
+    for table in lines:
+        for line, following in itertools.pairwise(table):
+            two = any(space["wide"] and not space["begins"] for space in line)
+            assert not (two and any(space["begins"] for space in following)), table
+
+
+def test_the_names_of_rows_stay_in_sight_while_a_wide_table_is_scrolled(open_page: Open) -> None:
+    page = open_page("09_beyond_the_paper.html", width=PHONE)
+    place = page.locator(".wide-table[tabindex]", has_text="share of payoffs clipped")
+    name = place.locator("tbody tr > :first-child").first
+    before = dict(name.bounding_box() or {})
+    assert place.evaluate("e => { e.scrollLeft = 60; return e.scrollLeft; }") == 60
+    assert dict(name.bounding_box() or {})["x"] == pytest.approx(before["x"], abs=1)

@@ -62,12 +62,12 @@ def test_jacobi_finds_eigenvalues_and_an_orthogonal_basis(kind, d):
     for _ in range(5):
         M = symmetric_matrix(kind, d, rng)
         size = np.abs(M).max() * d
-        diagonal, Q = M.copy(), np.empty((d, d))
-        linear.eigen(diagonal, Q)
+        diagonal, rows = M.copy(), np.empty((d, d))
+        linear.eigen(diagonal, rows)
         values = np.diag(diagonal).copy()
         np.testing.assert_allclose(np.sort(values), np.linalg.eigvalsh(M), atol=3e-15 * size)
-        np.testing.assert_allclose(Q.T @ Q, np.eye(d), atol=3e-14)
-        np.testing.assert_allclose(Q @ np.diag(values) @ Q.T, M, atol=1e-14 * size)
+        np.testing.assert_allclose(rows @ rows.T, np.eye(d), atol=3e-14)
+        np.testing.assert_allclose(rows.T @ np.diag(values) @ rows, M, atol=1e-14 * size)
         assert np.abs(diagonal - np.diag(values)).max() <= 1e-15 * size
 
 
@@ -75,23 +75,23 @@ def test_jacobi_finds_eigenvalues_and_an_orthogonal_basis(kind, d):
 def test_eigenvectors_follow_a_shrinking_inverse_as_they_would_be_found_from_scratch(d):
     """200 updates of A⁻¹ by a context; each time the eigenvectors before are where it starts."""
     rng = np.random.default_rng([9, d])
-    A_inv, Q = np.eye(d), np.eye(d)
-    M, scratch = np.empty((d, d)), np.empty((d, d))
+    A_inv, rows = np.eye(d), np.eye(d)
+    M, scratch, before = (np.empty((d, d)) for _ in range(3))
     for _ in range(200):
         linear.add_context(A_inv, rng.random(d) / d, np.empty(d))
-        linear.eigen_again(A_inv, Q, M, scratch)
+        linear.eigen_again(A_inv, rows, M, scratch, before)
         values = np.diag(M)
         np.testing.assert_allclose(np.sort(values), np.linalg.eigvalsh(A_inv), atol=1e-13)
-        np.testing.assert_allclose(Q.T @ Q, np.eye(d), atol=1e-12)
-        np.testing.assert_allclose(Q @ np.diag(values) @ Q.T, A_inv, atol=1e-12)
+        np.testing.assert_allclose(rows @ rows.T, np.eye(d), atol=1e-12)
+        np.testing.assert_allclose(rows.T @ np.diag(values) @ rows, A_inv, atol=1e-12)
 
 
 def test_jacobi_sees_a_small_eigenvalue_beside_a_large_one():
     """[[10¹², 1], [1, 1]] has eigenvalues 10¹² + 10⁻¹² and 1 − 10⁻¹²."""
-    M, Q = np.array([[1e12, 1.0], [1.0, 1.0]]), np.empty((2, 2))
-    linear.eigen(M, Q)
+    M, rows = np.array([[1e12, 1.0], [1.0, 1.0]]), np.empty((2, 2))
+    linear.eigen(M, rows)
     assert 1 - M[1, 1] == pytest.approx(1e-12, rel=1e-3, abs=0)
-    assert abs(Q[1, 0]) == pytest.approx(1e-12, rel=1e-9, abs=0)
+    assert abs(rows[0, 1]) == pytest.approx(1e-12, rel=1e-9, abs=0)
 
 
 @given(

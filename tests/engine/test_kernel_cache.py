@@ -11,10 +11,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from heavybandit.engine import _cache
+import heavybandit as hb
+import warm
+from heavybandit.engine import _cache, drive, offers
+from small_worlds import SameArms
 from stored import everything
+from streams import build
 
 
 @pytest.fixture
@@ -125,7 +130,34 @@ def test_that_kernels_are_compiled_is_said_without_a_terminal_too_and_once(
         _cache.announce_compilation(kernel)
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert re.search("compiling .* up to a minute, once", said)
+    assert re.search("compiling .* up to half a minute, once", said)
     monkeypatch.setenv(_cache.QUIET, "1")
     _cache.announce_compilation(Kernel(tmp_path / "new"))
     assert capsys.readouterr().err == ""
+
+
+def test_every_family_of_kernels_is_compiled_before_the_tests() -> None:
+    warmed = {build(name, 5, 3, long=False)._kernels for name in warm.FAMILIES}
+    assert warmed == set(drive.FAMILIES.values())
+
+
+class ReadOnly(SameArms):
+    """Contexts that may not be written."""
+
+    def contexts(self, *asked: Any) -> np.ndarray:
+        X = super().contexts(*asked)
+        X.flags.writeable = False
+        return X
+
+
+def test_no_contexts_noise_or_copy_has_a_kernel_compiled_again() -> None:
+    """Contexts that may not be written, whole numbers in a noise, a copy that is shown zeros."""
+    whole = hb.noise.Varying(hb.noise.Gaussian(0.1), base=1, growth=2)
+    kernels = drive.UNIFORM.play_block, offers.price
+    compiled = []
+    for world in (SameArms(np.eye(2), [0.5, 0.1]), ReadOnly(np.eye(2), [0.5, 0.1], whole)):
+        hb.simulate(hb.Uniform(10, 2, 2), world)
+        compiled.append([len(kernel.signatures) for kernel in kernels])
+        hb.counterfactual(hb.Uniform(10, 2, 2), world, shown="zero")
+        compiled.append([len(kernel.signatures) for kernel in kernels])
+    assert compiled == [compiled[0]] * 4

@@ -265,6 +265,35 @@ def test_several_seeds_at_once_are_the_same_runs_as_one_by_one(kind):
     assert 1 < len({str(run.diagnostics["arms"]) for run in together}) < 8
 
 
+@pytest.mark.parametrize("kind", [hb.SupBTC, hb.SupBMM])
+@pytest.mark.parametrize("law", [Levels.pareto(2.2), None])
+def test_runs_in_several_worlds_at_once_are_the_same_as_one_by_one(monkeypatch, kind, law):
+    """Gaps from the largest on and back again, so that runs leave each other's draws at any stage;
+    two-point payoffs have other probabilities in each world. The last pair has other widths."""
+    asked = []
+
+    def draw(self, law, rounds, original=leaping.Drawn._draw):
+        asked.append(rounds)
+        return original(self, law, rounds)
+
+    X = [[1, 0], [0.8, 0.6], [0, 1]]
+    gaps = [0.3, 0.1, 0.03, 0.01, 0.1, 0.3]
+    worlds = [hb.fixed_arms(X, [2 * gap, gap], law or TwoPointPayoff(gap)) for gap in gaps]
+    pairs = [(kind(10**9, 3, 2, v=1.0, width_scale=0.03), world) for world in worlds]
+    pairs.append((kind(10**9, 3, 2, v=1.0, width_scale=0.05), worlds[-1]))
+    monkeypatch.setattr(leaping.Drawn, "_draw", draw)
+    together = leaping.leap_together(pairs, range(4), checkpoints=3)
+    drawn = len(asked)
+    for pair, runs in zip(pairs, together, strict=True):
+        for seed, run in enumerate(runs):
+            alone = hb.leap(*pair, seed, checkpoints=3)
+            np.testing.assert_equal(run.diagnostics, alone.diagnostics)
+            assert (run.seed, run.curve.tolist()) == (seed, alone.curve.tolist())
+            np.testing.assert_array_equal(run.plays, alone.plays)
+    alone = len(asked) - drawn
+    assert drawn < 0.8 * alone if law else drawn == alone
+
+
 FIXED = hb.fixed_arms([[1, 0], [0, 1]], [0.5, 0.4], Extremal(1.0))
 MADE = {"horizon": 1000, "n_arms": 2, "dim": 2, "v": 1.0}
 

@@ -142,3 +142,16 @@ def test_history_is_scanned_for_eps_below_one_and_rarely():
     policy = hb.SupBTC(3000, 6, 3, v=world.noise.raw_moment(0.5, 1.0), eps=0.5, width_scale=0.01)
     seen = hb.simulate(policy, world).diagnostics
     assert 0 < seen["history_scans"] < 0.1 * seen["estimates"]
+
+
+@pytest.mark.parametrize(("eps", "shape"), [(0.5, 1.6), (0.25, 1.3)])
+def test_a_scan_that_stops_early_chooses_the_arms_that_the_whole_history_does(eps, shape):
+    """Several chunks of history, so that a scan can stop before the last of them."""
+    world = hb.section6(SymmetricPareto(shape, 0.3), n_arms=5, dim=3)
+    told = {"v": 3.0, "eps": eps, "width_scale": 0.01}
+    ours, literal = (
+        hb.simulate(m.FlatBTC(1_200, 5, 3, **told), world, seed=10, keep_arms=True)
+        for m in (hb, hb.paper)
+    )
+    assert ours.diagnostics["history_scans"] > 1_000
+    assert ours.arms.tolist() == literal.arms.tolist()

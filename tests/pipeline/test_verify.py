@@ -7,12 +7,12 @@ import math
 import pytest
 
 from forging import change_a_digit, change_lines, seal_again
-from heavybandit.pipeline.recipes import digest
+from heavybandit.pipeline.recipes import digest, recipe
 from heavybandit.pipeline.spec import EXPERIMENTS, RunSpec
 from heavybandit.pipeline.tables import check_files
 from heavybandit.pipeline.verify import verify
 from heavybandit.replication.coverage import COUNTED
-from tiny import AUDITED, COVERED, TINY
+from tiny import AUDITED, COVERED, TINY, filled, published
 
 FILES = ("tiny.runs.csv", "tiny.curves.csv", "tiny.json")
 KINDS = {"regret": TINY, "audited": AUDITED, **COVERED}
@@ -212,7 +212,7 @@ def sampled(data, monkeypatch, *, seed, plays):
     monkeypatch.setattr(RunSpec, "run", staticmethod(watched))
     check = verify(data, seed=seed, plays=plays)
     assert check.differences == []
-    assert (check.runs, check.plays) == (len(seen), 300 * len(seen))
+    assert (check.runs, check.plays) == (len(seen), sum(spec.plays for spec in seen))
     return seen
 
 
@@ -230,3 +230,16 @@ def test_a_sample_is_determined_by_its_seed_and_differs_between_seeds(data, monk
     assert samples == again
     # Four equal samples of 4 of 12 would have the probability (1/495)³.
     assert len({frozenset(spec.key for spec in sample) for sample in samples}) > 1
+
+
+@pytest.mark.parametrize("long", [300, 50])
+def test_a_sample_has_long_runs_only_if_its_plays_allow(tmp_path, monkeypatch, long):
+    """If all runs are long, the one that every sample has is of the shortest."""
+    mixed = {"policies": (recipe("Uniform"),), "horizons": (300, 100)}  # of each 4 runs
+    short_and_long = dataclasses.replace(TINY, **mixed)
+    store = filled(tmp_path / "store", short_and_long)
+    data = published(monkeypatch, store, tmp_path / "data", short_and_long)
+    monkeypatch.setattr("heavybandit.pipeline.verify.LONG", long)
+    for seed in range(6):  # by chance (1/2)⁶
+        assert [s.plays for s in sampled(data, monkeypatch, seed=seed, plays=99)] == [100]
+    assert len(sampled(data, monkeypatch, seed=0, plays=math.inf)) == 8

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heavybandit import instances, noise
+from heavybandit import instances, noise, paper
 from heavybandit.policy import CONTEXT_STREAM, NOISE_STREAM, TIE, stream
 from heavybandit.replication import coverage
 from heavybandit.replication.coverage import (
@@ -259,6 +259,31 @@ def test_repetitions_count_what_a_literal_recount_does(law, estimator, plays, mo
     assert wanted["high"] != wanted["low"]
 
 
+@pytest.mark.parametrize(("estimator", "plays"), [("BMM", 4), ("BMM", 7), ("BTC", 1)])
+def test_many_repetitions_at_once_have_the_estimates_that_the_paper_s_algorithms_have(
+    estimator, plays
+):
+    trial = Trial(coverage.line_design(30), noise.StudentT(3.0), estimator, 0.5, 99, 0.1, plays)
+    V, X, rng = trial.design.V, trial.design.X, stream(0, NOISE_STREAM)
+    Y = trial.design.means[:, None] + 9 * trial.noise.draw(rng, 20 * 30 * plays).reshape(20, 30, -1)
+    found, _, dropped = coverage.estimates(trial, Y)
+    assert (dropped > 0) == (estimator == "BTC")
+    for r_hat, payoffs in zip(found, Y, strict=True):
+        if estimator == "BMM":
+            wanted, _ = paper.bmm(V, payoffs, X, 1.0)
+        else:
+            wanted, _ = paper.btc(V, payoffs[:, 0], X, 1.0, 0.5)
+        np.testing.assert_allclose(r_hat, wanted, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("estimator", ["BMM", "BTC"])
+def test_how_many_repetitions_are_computed_at_once_does_not_matter(estimator, monkeypatch):
+    trial = Trial(SMALL, noise.SymmetricPareto(1.6), estimator, 0.5, 100, 0.1, 3)
+    found = repeat(trial, 20, seed=3)
+    monkeypatch.setattr(coverage, "TOGETHER", 7 * len(SMALL.V) * max(3, len(SMALL.X)))
+    assert repeat(trial, 20, seed=3) == found
+
+
 @pytest.mark.parametrize(
     ("estimator", "plays", "reps"), [("BMM", 1, 600), ("BMM", 2, 400), ("BTC", 1, 600)]
 )
@@ -302,10 +327,11 @@ def test_no_two_salts_and_no_two_seeds_have_the_same_noise(estimator):
 
 
 @pytest.mark.parametrize("plays", [1, 4])
-def test_repetitions_report_every_play_as_they_go(plays):
+def test_repetitions_report_every_play_as_they_go(plays, monkeypatch):
     reported, trial = [], Trial(SMALL, noise.Gaussian(), "BMM", 1.0, 100, 0.1, plays)
+    monkeypatch.setattr(coverage, "TOGETHER", 3 * 5 * max(plays, len(SMALL.X)))
     repeat(trial, 7, 0, report=reported.append)
-    assert reported == [5 * plays] * 7
+    assert reported == [15 * plays, 15 * plays, 5 * plays]
 
 
 def test_if_every_payoff_is_truncated_the_estimate_is_0_in_every_repetition():

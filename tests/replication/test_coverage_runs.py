@@ -196,8 +196,10 @@ def test_every_line_says_what_repeat_does(data):
             **{name: " ".join(map(str, found[name])) for name in ("high", "low")},
         }
         for kind in ("largest", "ridge", "single"):
-            for k, count in found["histograms"][kind]:
-                lines.append({"run": str(i), "kind": kind, "bin": str(k), "count": str(count)})
+            bins = dict(found["histograms"][kind])
+            counts = " ".join(str(bins.get(k, 0)) for k in range(min(bins), max(bins) + 1))
+            line = {"run": str(i), "kind": kind, "bin": str(min(bins)), "counts": counts}
+            lines.append(line)
     assert curves == lines
 
 

@@ -1,6 +1,8 @@
 """The experiments by leaps: their instances, what is measured along a run, and the worst gap."""
 
+import json
 from dataclasses import asdict, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +13,7 @@ from heavybandit import theory
 from heavybandit.pipeline.store import Store
 from heavybandit.pipeline.sweep import sweep
 from heavybandit.pipeline.tables import consolidate
-from heavybandit.replication import leaps
+from heavybandit.replication import leap_figures, leaps
 from heavybandit.replication.leaps import Cell
 
 SHARES = {"two-point": 0.75, "idle": 0.75}  # of the gap, that uniform play loses
@@ -149,3 +151,53 @@ def test_leaps_have_no_curves(tmp_path):
     consolidate(one, store, tmp_path)
     assert (tmp_path / "few.curves.csv").read_text() == "run\n"
     assert [one.has_curve(spec) for spec in one.runs()] == [False, False]
+
+
+@pytest.mark.parametrize("plan", leaps.EXPERIMENTS, ids=lambda plan: plan.name)
+def test_the_sidecar_of_leaps_names_every_cell_with_its_exact_gap(plan):
+    """Though cells that differ in horizon and gap share an entry."""
+    said = [
+        Cell(horizon=int(horizon), gap=float(gap), **alike)
+        for entry in json.loads(json.dumps(plan.as_json()))["cells"]
+        for horizons in [entry.pop("gaps")]
+        for alike in [entry]
+        for horizon, gaps in horizons.items()
+        for gap in gaps.split()
+    ]
+    assert said == list(plan.cells)
+
+
+def test_cells_that_differ_in_their_gap_only_run_together_and_come_out_as_alone():
+    wide, narrow = (Cell("SupBMM", "pareto", 2, 4, 10**9, gap) for gap in (0.1125, 0.05625))
+    longer = replace(narrow, horizon=10**10)
+    plan = leaps.Leaps("few", "", (wide, narrow, longer), 2, seeds=4)
+    groups = list(plan.groups())
+    assert [[(one.cell, one.seed) for one in group] for group in groups] == [
+        [(wide, 0), (narrow, 0)],
+        [(wide, 2), (narrow, 2)],
+        [(longer, 0)],
+        [(longer, 2)],
+    ]
+    assert [len({one.group for one in group}) for group in groups] == [1, 1, 1, 1]
+    assert len({group[0].group for group in groups}) == 4
+    told = []
+    together = leaps.LeapSpec.run(groups[1], told.append)
+    assert together == [leaps.LeapSpec.run([one])[0] for one in groups[1]]
+    assert sum(told) == sum(one.plays for one in groups[1])
+
+
+def test_what_a_run_costs_is_told_beside_what_it_does():
+    """SupBMM at 10⁴ plays has ⌊10⁴/145⌋ rounds, all in stage 1. Of ±e_1, ±e_2 a stage explores two;
+    with two values each needs one binomial, for SupBMM in each of its r columns."""
+    assert leap_figures.work(Cell("SupBMM", "coin", 2, 4, 10**4, 0.01)) == (68, 1, 0)
+    _, entered, numbers = leap_figures.work(Cell("SupBTC", "coin", 2, 4, 10**15, 10**-7.5))
+    assert numbers == 2 * (entered - 1) > 30
+    _, entered, numbers = leap_figures.work(Cell("SupBMM", "coin", 2, 4, 10**15, 10**-7.5))
+    r = theory.plays_per_round(1e15, 4, 0.01)
+    assert 2 * (entered - 3) * r < numbers <= 2 * (entered - 1) * r
+    common = {"section": "leaps", "policy": "SupBTC", "T": 10**4, "one_median": 3.0}
+    found = [SimpleNamespace(what="SupBTC, ±1, T = 10,000", **common)]
+    found += [SimpleNamespace(section="uniform", what="", T=10**4)]
+    (row,) = leap_figures.costs_table(found, [10**4])
+    assert row["policy, noise"] == "SupBTC, ±1"
+    assert row["ms per stage"] == 3.0 / row["stages entered"] == 1.5

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import front
 import heavybandit as hb
 from heavybandit.engine.state import GAIN
 from heavybandit.policy import CONTEXT_STREAM, NOISE_STREAM, stream
@@ -128,8 +129,10 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_every_page_tells_first_what_was_found_in_the_same_words():
-    """The landing page takes its findings from README.md."""
+    """The landing page takes its findings from README.md, by `front.findings`."""
     readme, landing = (ROOT / page for page in ("README.md", "book/index.md"))
+    shown = front.findings(readme.read_text(encoding="utf-8")).replace("**", "")
+    assert module.FOUND in " ".join(shown.split())
     told = readme.read_text(encoding="utf-8").replace("**", "").partition("## What was found")[2]
     assert " ".join(told.split()).startswith(f"1. {module.FOUND}")
     assert "<!-- findings -->" in landing.read_text(encoding="utf-8")

@@ -95,4 +95,4 @@ def announce_compilation(kernel: Any) -> None:
     if stats is None or not stats.cache_path:
         return
     if not list(Path(stats.cache_path).glob(f"*.{kernel.__name__}-*.nbi")):
-        say("compiling the kernels of these policies; this takes up to a minute, once")
+        say("compiling the kernels of these policies; this takes up to half a minute, once")

@@ -6,13 +6,15 @@ import math
 
 from ..policy import EXPLORE_RULES, TIE
 from . import state as st
-from ._compile import compiled, inlined
+from ._compile import apart, compiled, inlined
 from .lanes import LANES
 from .linear import combine, largest, lowest_near_best, quadratic_forms, transpose
 from .medians import bmm_estimates, menu_estimate
 from .truncation import btc_estimates, suspects_cannot_matter, tofu_suspects
 
-FIRST, RANDOM, WIDEST = (EXPLORE_RULES.index(rule) for rule in ("first", "random", "widest"))
+FIRST, RANDOM, WIDEST, OPTIMISTIC = map(
+    EXPLORE_RULES.index, ("first", "random", "widest", "optimistic")
+)
 GLANCE = LANES  # arms whose widths are formed first, if one wide arm would do
 
 
@@ -84,16 +86,16 @@ def add_widths(line, alive, n, truth, counts):
     counts[st.FRESH, st.MISSED] += missed
 
 
-@compiled
-def keep_arm(state, i, place):
+@inlined
+def keep_arm(line, alive, X_T, i, place):
     """Move the arm at position i to an earlier place among the survivors."""
     if i == place:
         return
-    state.alive[place] = state.alive[i]
-    state.line[st.WIDTH, place] = state.line[st.WIDTH, i]
-    state.line[st.UPPER, place] = state.line[st.UPPER, i]
-    for j in range(state.X_T.shape[0]):
-        state.X_T[j, place] = state.X_T[j, i]
+    alive[place] = alive[i]
+    line[st.WIDTH, place] = line[st.WIDTH, i]
+    line[st.UPPER, place] = line[st.UPPER, i]
+    for j in range(X_T.shape[0]):
+        X_T[j, place] = X_T[j, i]
 
 
 @inlined
@@ -106,8 +108,9 @@ def choose_by_stages(state, X, luck, truth):
     factor = width_factor(state.num, clock[st.KIND], float(clock[st.ROUND]))
     level = state.num[st.LEVEL] * (1.0 + TIE)
     audit = clock[st.AUDIT] == 1
+    explore = clock[st.EXPLORE]
     n = alive.size
-    glance = min(GLANCE, n) if clock[st.EXPLORE] == FIRST and not audit else n
+    glance = min(GLANCE, n) if explore == FIRST and not audit else n
     transpose(X, state.X_T, 0, glance)
     seen = glance  # arms of this round that are in X_T
     power = 1.0
@@ -128,25 +131,28 @@ def choose_by_stages(state, X, luck, truth):
             widest = largest(line[st.WIDTH], n)
         precise = widest <= level
         explores = widest > limit and not precise
-        if audit or not explores:
+        if explores and explore != FIRST and not audit:
+            n = keep_wide_arms(line, alive, state.X_T, n, limit)
+        if audit or not explores or explore == OPTIMISTIC:
             set_bounds(state, s, n, truth)
         if precise:  # steps 8–10
             clock[st.GROWS] = -1
             return alive[lowest_near_best(line[st.UPPER], n)]
         if explores:  # steps 11–12
             clock[st.GROWS] = s
-            if clock[st.EXPLORE] != FIRST:
-                return some_wide_arm(state, s, n, limit, luck, truth)
+            if explore != FIRST:
+                n = keep_wide_arms(line, alive, state.X_T, n, limit)
+                return alive[one_of_the_wide(line, n, explore, luck)]
             first = 0
             while line[st.WIDTH, first] <= limit:
                 first += 1
             return alive[first]
-        n = keep_arms_near_the_best(state, n, 2.0 * power + TIE)
+        n = keep_arms_near_the_best(line, alive, state.X_T, n, 2.0 * power + TIE)
     clock[st.GROWS] = -1  # no stage is left: exploit (reading R12)
     return alive[lowest_near_best(line[st.UPPER], n)]
 
 
-@compiled
+@inlined
 def audit_survivors(state, s, n, truth, reach):
     """Lemma 5: is the best arm among those that enter stage s, and are all within 2^{3−s} of it?"""
     if truth[0] != truth[0]:  # NaN: nobody knows
@@ -164,34 +170,35 @@ def audit_survivors(state, s, n, truth, reach):
 
 
 @compiled
-def keep_arms_near_the_best(state, n, gap):
+def keep_arms_near_the_best(line, alive, X_T, n, gap):
     """Step 14: keep the arms whose upper bound is within gap of the largest; returns how many."""
-    upper = state.line[st.UPPER]
+    upper = line[st.UPPER]
     cut = largest(upper, n) - gap
     stay = 0
     for i in range(n):
         if upper[i] >= cut:
-            keep_arm(state, i, stay)
+            keep_arm(line, alive, X_T, i, stay)
             stay += 1
     return stay
 
 
-@compiled
-def some_wide_arm(state, s, n, limit, luck, truth):
-    """One of the arms with w > 2^{-s}, by the rule of reading R11 if it is not the first."""
-    line, alive, explore = state.line, state.alive, state.clock[st.EXPLORE]
+@apart
+def keep_wide_arms(line, alive, X_T, n, limit):
+    """Keep the arms with w > 2^{-s}; returns how many."""
     wide = 0
     for i in range(n):
         if line[st.WIDTH, i] > limit:
-            keep_arm(state, i, wide)
+            keep_arm(line, alive, X_T, i, wide)
             wide += 1
+    return wide
+
+
+@apart
+def one_of_the_wide(line, n, explore, luck):
+    """One of n wide arms, by the rule of reading R11 if it is not the first."""
     if explore == RANDOM:
-        return alive[int(luck * wide)]
-    if explore == WIDEST:
-        return alive[lowest_near_best(line[st.WIDTH], wide)]
-    if state.clock[st.AUDIT] == 0:
-        set_bounds(state, s, wide, truth)
-    return alive[lowest_near_best(line[st.UPPER], wide)]
+        return int(luck * n)
+    return lowest_near_best(line[st.WIDTH if explore == WIDEST else st.UPPER], n)
 
 
 @inlined

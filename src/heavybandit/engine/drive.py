@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..policy import LARGEST, TIE
 from . import state as st
-from ._compile import compiled, inlined
+from ._compile import apart, compiled, inlined
 from .decide import begin, choose_by_bound, choose_by_regression, choose_by_stages, width_factor
 from .huber import clipped_ucb_learn, heavy_oful_learn, hvt_ucb_learn
 from .linear import add_context, combine, copy, lowest_near_best, solve, transpose
@@ -35,7 +35,7 @@ class Kernels(NamedTuple):
     play_block: Any
 
 
-@compiled
+@inlined
 def choose_any(state, X, luck, _truth):
     """Uniform play."""
     state.clock[st.ARM] = int(luck * X.shape[0])
@@ -74,7 +74,7 @@ def choose_drawn(state, X, luck, _truth):
     state.clock[st.ARM] = lowest_near_best(state.line[st.R_HAT], n)
 
 
-@compiled
+@inlined
 def learn_nothing(state, _x, _payoffs):
     """Uniform play."""
     end(state.clock)
@@ -221,7 +221,7 @@ def pay(payoffs, mean, draws, first, form):
 # but for what they call: a kernel that is handed another one is compiled in every process anew.
 
 
-@compiled
+@apart
 def play_any(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
     payoffs, clock = state.payoffs, state.clock
     plays = payoffs.size
@@ -240,7 +240,7 @@ def play_any(state, X, means, truth, best, draws, form, luck, regret, curve, arm
     return X.shape[0]
 
 
-@compiled
+@apart
 def play_stages(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
     payoffs, clock = state.payoffs, state.clock
     plays = payoffs.size
@@ -259,7 +259,7 @@ def play_stages(state, X, means, truth, best, draws, form, luck, regret, curve, 
     return X.shape[0]
 
 
-@compiled
+@apart
 def play_bound(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
     payoffs, clock = state.payoffs, state.clock
     plays = payoffs.size
@@ -278,7 +278,7 @@ def play_bound(state, X, means, truth, best, draws, form, luck, regret, curve, a
     return X.shape[0]
 
 
-@compiled
+@apart
 def play_ridge(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
     payoffs, clock = state.payoffs, state.clock
     plays = payoffs.size
@@ -297,7 +297,7 @@ def play_ridge(state, X, means, truth, best, draws, form, luck, regret, curve, a
     return X.shape[0]
 
 
-@compiled
+@apart
 def play_huber(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
     payoffs, clock = state.payoffs, state.clock
     plays = payoffs.size
@@ -316,7 +316,7 @@ def play_huber(state, X, means, truth, best, draws, form, luck, regret, curve, a
     return X.shape[0]
 
 
-@compiled
+@apart
 def play_drawn(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
     payoffs, clock = state.payoffs, state.clock
     plays = payoffs.size

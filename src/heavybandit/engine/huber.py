@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 
 from . import state as st
-from ._compile import compiled
+from ._compile import apart, compiled, inlined
 from .linear import add_context, add_outer, cholesky, copy, solve
 from .truncation import add_payoff
 
@@ -51,7 +51,7 @@ def norm(x):
     return most * math.sqrt(total)
 
 
-@compiled
+@inlined
 def heavy_oful_learn(state, x, payoff):
     """Weigh the round, put it into H and fit again."""
     num, scaled = state.num, state.vector[st.U]
@@ -71,10 +71,10 @@ def heavy_oful_learn(state, x, payoff):
     if most <= tau * (1.0 - SPARE):
         add_outer(state.huber.gram, state.huber.gram_lost, scaled)
         add_payoff(state.total[0], scaled, payoff / sigma)
-        count_in(state, scaled, payoff / sigma, True)
+        count_in(state.huber, scaled, payoff / sigma, 0.0)
     elif least > tau * (1.0 + SPARE):
         add_payoff(state.total[0], scaled, math.copysign(tau, payoff))
-        count_in(state, scaled, math.copysign(tau, payoff), False)
+        count_in(state.huber, scaled, math.copysign(tau, payoff), 1.0)
         state.counts[st.TOTAL, st.TRUNCATED] += 1
         state.huber.clipped[st.ALWAYS] += 1
     else:
@@ -86,7 +86,7 @@ def heavy_oful_learn(state, x, payoff):
             state.counts[st.TOTAL, st.TRUNCATED] += 1
 
 
-@compiled
+@inlined
 def new_suspect(state, scaled, payoff, tau):
     """Keep a round (x/σ, r/σ, τ) by itself, on the side where it is at the last θ̂."""
     d, k = scaled.size, state.stage[0, st.N_SUSPECTS]
@@ -94,7 +94,7 @@ def new_suspect(state, scaled, payoff, tau):
     copy(scaled, newcomer)
     newcomer[d], newcomer[d + 1] = payoff, tau
     newcomer[d + SIDE] = side_at(newcomer, state.theta[0])
-    count_suspect_in(state, newcomer)
+    count_suspect_in(state.huber, newcomer)
     state.stage[0, st.N_SUSPECTS] = k + 1
     state.counts[st.TOTAL, st.SUSPECTS] = k + 1
     state.counts[st.TOTAL, st.MOST_SUSPECTS] = k + 1
@@ -113,28 +113,31 @@ def side_at(suspect, theta):
 
 
 @compiled
-def count_in(state, scaled, pull, inside):
-    """Add a round to the quadratic that agrees with the loss around θ̂, ½θᵀMθ − cᵀθ."""
-    M, c = state.huber.M, state.huber.c
+def count_in(huber, scaled, pull, side):
+    """Add a round to the quadratic that agrees with the loss around θ̂, ½θᵀMθ − cᵀθ.
+
+    `side` is 0 if the round is not clipped there.
+    """
+    M, c = huber.M, huber.c
     for i in range(c.size):
         c[i] += pull * scaled[i]
-        if inside:
+        if side == 0.0:
             for j in range(c.size):
                 M[i, j] += scaled[i] * scaled[j]
-    if not inside:
-        state.huber.clipped[st.NOW] += 1
+    if side != 0.0:
+        huber.clipped[st.NOW] += 1
 
 
 @compiled
-def count_suspect_in(state, suspect):
+def count_suspect_in(huber, suspect):
     """The same for a suspect, by its side."""
-    d = state.theta.shape[1]
+    d = huber.c.size
     side = suspect[d + SIDE]
     pull = suspect[d] if side == 0.0 else side * suspect[d + 1]
-    count_in(state, suspect[:d], pull, side == 0.0)
+    count_in(huber, suspect[:d], pull, side)
 
 
-@compiled
+@inlined
 def fit(state, radius):
     """θ̂ ← the minimum over the ball, starting from the last one; returns how many passes it took.
 
@@ -163,8 +166,8 @@ def fit(state, radius):
             way = max(way, abs(best[i] - theta[i]))
         share = 1.0
         if not same and way > 1e-14 * radius:
-            limit = -1e-6 * slope(state, theta, best, 0.0)
-            while share > 1e-9 and slope(state, theta, best, share) > limit:
+            limit = -1e-6 * slope(state.huber, suspects, m, theta, best, 0.0)
+            while share > 1e-9 and slope(state.huber, suspects, m, theta, best, share) > limit:
                 share *= 0.5
         for i in range(d):
             theta[i] = best[i] if share == 1.0 else theta[i] + share * (best[i] - theta[i])
@@ -176,7 +179,7 @@ def fit(state, radius):
     return MOST_PASSES
 
 
-@compiled
+@inlined
 def take_sides(state):
     """Put every suspect on the side where it is at θ̂, and make the quadratic anew.
 
@@ -189,17 +192,17 @@ def take_sides(state):
     state.huber.clipped[st.NOW] = state.huber.clipped[st.ALWAYS]
     for k in range(state.stage[0, st.N_SUSPECTS]):
         suspects[k, d + SIDE] = side_at(suspects[k], state.theta[0])
-        count_suspect_in(state, suspects[k])
+        count_suspect_in(state.huber, suspects[k])
 
 
-@compiled
-def slope(state, theta, best, share):
-    """The derivative of the loss along best − θ, at this share of the way.
+@apart
+def slope(huber, suspects, m, theta, best, share):
+    """The derivative of the loss along best − θ, at this share of the way, with m suspects.
 
     That of the quadratic, and for who is on another side there what its own really is. The loss
     itself would be known less well: large payoffs leave few digits for what changes.
     """
-    M, c, suspects = state.huber.M, state.huber.c, state.suspects[0]
+    M, c = huber.M, huber.c
     d = theta.size
     value = 0.0
     for i in range(d):
@@ -207,7 +210,7 @@ def slope(state, theta, best, share):
         for j in range(d):
             row += M[i, j] * (theta[j] + share * (best[j] - theta[j]))
         value += row * (best[i] - theta[i])
-    for k in range(state.stage[0, st.N_SUSPECTS]):
+    for k in range(m):
         z, along = suspects[k, d], 0.0
         tau, side = suspects[k, d + 1], suspects[k, d + SIDE]
         for i in range(d):
@@ -218,7 +221,7 @@ def slope(state, theta, best, share):
     return value
 
 
-@compiled
+@apart
 def free_minimum(M, c, mu, theta, L):
     """θ ← (M + μI)⁻¹c; L becomes a Cholesky factor of M + μI."""
     cholesky(M, mu, L)
@@ -226,7 +229,7 @@ def free_minimum(M, c, mu, theta, L):
     substitute(L, theta)
 
 
-@compiled
+@apart
 def substitute(L, y):
     """y ← (LLᵀ)⁻¹y."""
     d = y.size
@@ -240,7 +243,7 @@ def substitute(L, y):
         y[i] /= L[i, i]
 
 
-@compiled
+@apart
 def minimum_in_ball(M, c, radius, theta, square):
     """θ ← argmin over ‖θ‖ ≤ radius of ½θᵀMθ − cᵀθ, whose free minimum lies outside.
 
@@ -277,7 +280,7 @@ def minimum_in_ball(M, c, radius, theta, square):
         mu = step
 
 
-@compiled
+@inlined
 def hvt_ucb_learn(state, x, payoff, beta):
     """Weigh the round, put it into V and move θ̂ by one clipped step; beta is β_{t−1}, scaled."""
     num, theta, scaled = state.num, state.theta[0], state.vector[st.U]
@@ -308,7 +311,7 @@ def hvt_ucb_learn(state, x, payoff, beta):
         minimum_in_ball(state.huber.gram, state.vector[st.Z_SUM], 1.0, theta, state.square)
 
 
-@compiled
+@inlined
 def clipped_ucb_learn(state, x, payoff):
     """Clip the residual, put the payoff that is left into A and b, and follow the scale."""
     num, theta = state.num, state.theta[0]

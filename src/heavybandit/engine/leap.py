@@ -25,7 +25,9 @@ or for none, and h² = Σ_a m_a β_a². Elimination only takes arms away: what w
 *Exploiting changes nothing*, so that the rest of the horizon is one more step.
 
 What a stage does until it is left depends on payoffs only through the arms that enter it. Runs of
-several seeds share it (`Passage`), and each draws its own counts.
+several seeds share it (`Passage`), and each draws its own counts. Runs in several worlds share it
+too if arms and widths are the same (`leap_together`). Those with the same seed then ask for the
+same counts of values equally probable until they drop different arms, and these are drawn once.
 
 Comparisons are those of the engine, readings R4 and R15 included. In floating point m is right
 unless (f·2^s)² − 1/q is within rounding of a whole number; given the payoffs that the engine saw,
@@ -37,7 +39,7 @@ without interruption would make a step. While several arms survive, the length o
 grow with the horizon: once n rounds have been explored, keeping them narrow until t takes
 n·(1 − ε)/(1 + ε)/t more of them per round, a constant share as long as n grows like t (notebook 03
 measures 4 rounds per step for ε = 0.5 and some 25 for ε = 0.9, from 10⁴ to 10⁶ plays). As a step
-costs as much as dozens of compiled rounds, `leap` would be no faster than `simulate` at the gaps
+costs as much as a hundred compiled rounds, `leap` would be no faster than `simulate` at the gaps
 that matter for a worst-case bound, and refuses. Steps do become longer once a single arm is left.
 """
 
@@ -45,7 +47,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,28 +55,14 @@ import numpy as np
 from ..checks import whole
 from ..instances import FixedArms
 from ..noise import Finite
-from ..policy import TIE, Floats
-from ..simulate import Run, _Player
+from ..policy import NOISE_STREAM, TIE, Floats, stream
+from ..simulate import Run, _Player, world_name
+from .counts import Draw, Drawn, Law
 from .policies import SupBMM, SupBTC
 from .state import GAIN, LEVEL, OFFSET, SCALE, THRESHOLD, Ints
 
 Counts = Callable[[int, int, int], Ints]
 """(stage, arm, rounds) → how often each value was paid, (values, plays per round)."""
-
-THIN = 2.0**-12  # where p is smaller and n huge, NumPy's binomial generator loses digits
-
-
-class Law:
-    """What an arm pays, and how probable each value is."""
-
-    def __init__(self, values: Floats, chances: Floats) -> None:
-        self.values = values
-        self.by_size = np.argsort(np.abs(values), kind="stable")
-        self.sizes = np.abs(values)[self.by_size]
-        self.common_first = np.argsort(-chances, kind="stable")[: np.count_nonzero(chances)]
-        # the probability of each of these values and all rarer ones, and of nothing
-        self.tails = np.append(np.cumsum(chances[self.common_first[::-1]])[::-1], 0.0)
-        self.rarer = (self.tails[1:] / self.tails[:-1]).tolist()
 
 
 class Rules(NamedTuple):
@@ -101,7 +89,7 @@ class Passage:
     steps: list[tuple[int, int]]  # which arm it explores for how many rounds, in order
     sum_c: float  # Σ √(xᵀA⁻¹x) over those rounds
     width: Floats  # of the arms that entered, when it is over
-    terms: list[tuple[int, int, Floats, Ints]]  # see `_terms`
+    terms: list[tuple[int, int, Floats, Floats]]  # see `_terms`
 
 
 Passages = dict[tuple[int, int, bytes], Passage]
@@ -216,11 +204,10 @@ def _sum_of_roots(start: float, m: int) -> float:
 
 def _terms(
     rules: Rules, Z: Floats, played: list[int], steps: list[tuple[int, int]]
-) -> list[tuple[int, int, Floats, Ints]]:
-    """What the estimates need of each arm played: arm, rounds, weights β and values to keep.
+) -> list[tuple[int, int, Floats, Floats]]:
+    """What the estimates need of each arm played: arm, rounds, weights β and what to keep.
 
-    β = xᵀA⁻¹x_a, one for every arm x that entered. Of the values in the order of their sizes the
-    first so many are kept: those with |value·β| ≤ h. BMM keeps all.
+    β = xᵀA⁻¹x_a, one for every arm x that entered. BTC keeps values of at most h/|β|, BMM all.
     """
     betas = [(Z[:, [i]] * Z).sum(axis=0) for i in played]
     h = np.zeros(Z.shape[1])
@@ -231,8 +218,7 @@ def _terms(
     for (arm, rounds), beta in zip(steps, betas, strict=True):
         weight = np.abs(beta)
         most = np.divide(h, weight, out=np.full_like(h, np.inf), where=weight > 0)
-        kept = np.searchsorted(rules.laws[arm].sizes, most, side="right")
-        terms.append((arm, rounds, beta, kept))
+        terms.append((arm, rounds, beta, most))
     return terms
 
 
@@ -240,12 +226,14 @@ def _estimates(rules: Rules, s: int, passage: Passage, counts: Counts) -> tuple[
     """r̂ of the arms that entered the stage, by Algorithm 1 or 2, and how many terms it left out."""
     truncated, r_hat = 0, np.zeros(len(passage.alive))
     columns: list[Floats] = []  # for BMM: Σβ·payoff by arm and play
-    for arm, rounds, beta, kept in passage.terms:
+    for arm, rounds, beta, most in passage.terms:
         law, seen = rules.laws[arm], counts(s, arm, rounds)
         if rules.truncates:
+            kept = law.sizes.searchsorted(most, side="right")
             sums = np.zeros((2, 1 + len(seen)))  # of the first so many values, and their payoffs
-            np.cumsum(seen[law.by_size, 0], out=sums[0, 1:])
-            np.cumsum(seen[law.by_size, 0] * law.values[law.by_size], out=sums[1, 1:])
+            times = seen[law.by_size, 0]
+            times.cumsum(out=sums[0, 1:])
+            (times * law.ordered).cumsum(out=sums[1, 1:])
             r_hat += beta * sums[1, kept]
             truncated += int((rounds - sums[0, kept]).sum())
         else:
@@ -253,41 +241,9 @@ def _estimates(rules: Rules, s: int, passage: Passage, counts: Counts) -> tuple[
     if columns:
         total = sum(columns[1:], start=columns[0])
         middle = (total.shape[1] - 1) // 2
-        r_hat = np.partition(total, middle, axis=1)[:, middle]
+        total.partition(middle, axis=1)
+        r_hat = total[:, middle]
     return r_hat, truncated
-
-
-class Drawn:
-    """Multinomial counts: how many payoffs are rarer than the commonest value, than the next, …
-
-    That share of the payoffs left is a ratio of sums of small probabilities, which is accurate
-    where 1 − p is not. The last few payoffs are drawn one by one.
-    """
-
-    def __init__(self, rng: np.random.Generator, laws: Sequence[Law], plays: int) -> None:
-        self.rng, self.laws, self.plays = rng, laws, plays
-        self.few = 8 * (plays + 24)  # from here on, one by one is quicker
-
-    def __call__(self, stage: int, arm: int, rounds: int) -> Ints:
-        law, plays = self.laws[arm], self.plays
-        counts = np.zeros((len(law.values), plays), dtype=np.int64)
-        left: Any = rounds if plays == 1 else np.full(plays, rounds)  # a number is quicker
-        i = 0
-        while (left if plays == 1 else left.sum(dtype=np.float64)) > self.few:
-            rarer = self._binomial(left, law.rarer[i]) if law.rarer[i] else 0 * left
-            counts[law.common_first[i]] = left - rarer
-            left, i = rarer, i + 1
-        columns = np.repeat(np.arange(plays), left)
-        tails = law.tails[i:]
-        at_most = np.searchsorted(tails[:0:-1], tails[0] * self.rng.random(columns.size), "right")
-        place = law.common_first[len(law.common_first) - at_most] * plays + columns
-        counts += np.bincount(place, minlength=counts.size).reshape(counts.shape)
-        return counts
-
-    def _binomial(self, n: Any, p: float) -> Any:
-        while p < THIN:  # Binomial(n, p) is Binomial(Binomial(n, THIN), p/THIN)
-            n, p = self.rng.binomial(n, THIN), p / THIN
-        return self.rng.binomial(n, p)
 
 
 def rules_of(policy: Any, world: Any) -> Rules:
@@ -345,22 +301,55 @@ def leap_all(
     policy: Any, world: Any, seeds: Sequence[int], *, checkpoints: int | Sequence[int] = 200
 ) -> list[Run]:
     """The runs of `leap` with each seed; what does not depend on payoffs is computed once."""
-    rules = rules_of(policy, world)
-    gaps = policy.plays * (rules.means.max() - rules.means)
-    known: Passages = {}
-    runs = []
-    for seed in seeds:
-        player = _Player(policy, world, whole("seed", seed, 0), checkpoints, keep_arms=False)
-        drawn = Drawn(player.rng, rules.laws, policy.plays)
-        stages, steps = walk(rules, drawn, known)
-        ends = np.cumsum([0, *(m for _, m in steps)])
-        costs = np.cumsum([0.0, *(m * gaps[arm] for arm, m in steps)])
-        step = np.searchsorted(ends, player.marks) - 1
-        slopes = gaps[[arm for arm, _ in steps]]
-        player.values = costs[step] + (player.marks - ends[step]) * slopes[step]
-        player.regret = float(player.values[-1])
-        runs.append(replace(player.result(), diagnostics=_diagnostics(rules, stages)))
+    return leap_together([(policy, world)], seeds, checkpoints=checkpoints)[0]
+
+
+def leap_together(
+    pairs: Sequence[tuple[Any, Any]],
+    seeds: Sequence[int],
+    *,
+    checkpoints: int | Sequence[int] = 200,
+) -> list[list[Run]]:
+    """The runs of `leap_all` of each policy in its world; what agrees is computed and drawn once.
+
+    A run shares draws with the one before it, so that pairs should come in an order in which arms
+    are dropped later and later: from the largest gap on.
+    """
+    every = [rules_of(policy, world) for policy, world in pairs]
+    alike: dict[tuple[object, ...], Passages] = {}
+    known = [alike.setdefault((r.Z.tobytes(), r.Z.shape, *r[3:]), {}) for r in every]
+    players = [_Player(*pair, 0, checkpoints, keep_arms=False) for pair in pairs]
+    runs: list[list[Run]] = [[] for _ in pairs]
+    for seed in [whole("seed", one, 0) for one in seeds]:
+        before: list[Draw] | None = [] if len(pairs) > 1 else None
+        for player, rules, passages, mine in zip(players, every, known, runs, strict=True):
+            rng = stream(seed, NOISE_STREAM)
+            drawn = Drawn(rng, rules.laws, player.policy.plays, before)
+            stages, steps = walk(rules, drawn, passages)
+            mine.append(_run(player, seed, rules, stages, steps))
     return runs
+
+
+def _run(
+    player: _Player, seed: int, rules: Rules, stages: list[Stage], steps: list[tuple[int, int]]
+) -> Run:
+    """What `simulate` says of a run, from its steps."""
+    policy, marks = player.policy, player.marks
+    gaps = policy.plays * (rules.means.max() - rules.means)
+    ends = np.cumsum([0, *(m for _, m in steps)])
+    costs = np.cumsum([0.0, *(m * gaps[arm] for arm, m in steps)])
+    step = np.searchsorted(ends, marks) - 1
+    slopes = gaps[[arm for arm, _ in steps]]
+    curve = costs[step] + (marks - ends[step]) * slopes[step]
+    return Run(
+        policy=player.name,
+        world=world_name(player.world),
+        seed=seed,
+        regret=float(curve[-1]),
+        plays=policy.plays * marks,
+        curve=curve,
+        diagnostics=_diagnostics(rules, stages),
+    )
 
 
 def _diagnostics(rules: Rules, stages: list[Stage]) -> dict[str, Any]:

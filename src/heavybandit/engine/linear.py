@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from ..policy import TIE
-from ._compile import compiled
+from ._compile import apart, compiled
 from .lanes import LANES, combine_lanes, quadratic_lanes
 
 FEW = 16  # so few values are sorted outright
@@ -137,7 +137,7 @@ def lowest_near_best(values, n):
     return i
 
 
-@compiled
+@apart
 def order_statistic(values, n, rank):
     """The value of the given 0-based rank among the first n, which it overwrites.
 
@@ -187,21 +187,25 @@ def middle_of_five(values, n):
     return max(min(b, c), min(max(b, c), e))
 
 
-@compiled
-def eigen(M, Q):
-    """M becomes diagonal, its eigenvalues; the columns of Q, the eigenvectors."""
+@apart
+def eigen(M, rows):
+    """M becomes diagonal, its eigenvalues; `rows`, the eigenvectors, one in each."""
     for i in range(M.shape[0]):
         for j in range(M.shape[0]):
-            Q[i, j] = 1.0 if i == j else 0.0
-    rotate_to_diagonal(M, Q, 1e-16)
+            rows[i, j] = 1.0 if i == j else 0.0
+    rotate_to_diagonal(M, rows, 1e-16)
 
 
-@compiled
-def eigen_again(A, Q, M, scratch):
-    """The same for a matrix A that is near one whose eigenvectors Q holds: some two sweeps."""
+@apart
+def eigen_again(A, rows, M, scratch, Q):
+    """The same for a matrix A that is near one whose eigenvectors `rows` holds: some two sweeps.
+
+    Q becomes the former eigenvectors, one in each column.
+    """
     d = A.shape[0]
     scratch[:] = 0.0
     M[:] = 0.0
+    transpose(rows, Q, 0, d)
     for i in range(d):
         for j in range(d):
             a = A[i, j]
@@ -212,14 +216,25 @@ def eigen_again(A, Q, M, scratch):
             q = Q[j, i]
             for k in range(d):
                 M[i, k] += q * scratch[j, k]
-    rotate_to_diagonal(M, Q, 1e-15)
+    rotate_to_diagonal(M, rows, 1e-15)
 
 
 @compiled
-def rotate_to_diagonal(M, Q, tolerance):
-    """Cyclic Jacobi: M becomes diagonal by rotations, and the columns of Q turn along.
+def turn(one, other, cosine, sine):
+    """Rotate two vectors into each other."""
+    for k in range(one.size):
+        a, b = one[k], other[k]
+        one[k] = cosine * a - sine * b
+        other[k] = sine * a + cosine * b
 
-    LAPACK would be faster for large matrices, but its last bits depend on the processor.
+
+@apart
+def rotate_to_diagonal(M, rows, tolerance):
+    """Cyclic Jacobi: M becomes diagonal by rotations, and the rows turn along.
+
+    LAPACK would be faster for large matrices, but its last bits depend on the processor. Two rows
+    of M are turned as a whole, four entries where they cross included, so that the loop vectorises;
+    those four are known, and the two columns are the same numbers, since M is symmetric.
     """
     d = M.shape[0]
     trace = 0.0
@@ -240,26 +255,19 @@ def rotate_to_diagonal(M, Q, tolerance):
                     tangent = -tangent
                 cosine = 1.0 / math.sqrt(1.0 + tangent * tangent)
                 sine = tangent * cosine
-                M[p, p] -= tangent * off
-                M[q, q] += tangent * off
-                M[p, q] = 0.0
-                M[q, p] = 0.0
+                at_p, at_q = M[p, p] - tangent * off, M[q, q] + tangent * off
+                turn(M[p], M[q], cosine, sine)
+                M[p, p], M[p, q] = at_p, 0.0
+                M[q, q], M[q, p] = at_q, 0.0
                 for k in range(d):
-                    if k != p and k != q:
-                        a, b = M[p, k], M[q, k]
-                        M[p, k] = cosine * a - sine * b
-                        M[q, k] = sine * a + cosine * b
-                        M[k, p] = M[p, k]
-                        M[k, q] = M[q, k]
-                for k in range(d):
-                    a, b = Q[k, p], Q[k, q]
-                    Q[k, p] = cosine * a - sine * b
-                    Q[k, q] = sine * a + cosine * b
+                    M[k, p] = M[p, k]
+                    M[k, q] = M[q, k]
+                turn(rows[p], rows[q], cosine, sine)
         if not rotated:
             break
 
 
-@compiled
+@apart
 def cholesky(M, shift, L):
     """The lower-triangular L with LLᵀ = M + shift·I, positive definite."""
     d = L.shape[0]

@@ -6,11 +6,11 @@ import math
 
 from ..policy import TIE
 from . import state as st
-from ._compile import compiled
+from ._compile import inlined
 from .linear import add_context, cholesky, combine, copy, multiply, order_statistic, solve
 
 
-@compiled
+@inlined
 def bmm_estimates(state, s, n):
     """Step 6 of Algorithm 1 from stage s, for the n arms in X_T.
 
@@ -26,7 +26,7 @@ def bmm_estimates(state, s, n):
         state.line[st.R_HAT, a] = order_statistic(sheet[0], r, (r - 1) // 2)
 
 
-@compiled
+@inlined
 def columns_learn(state, s, x, payoffs):
     """Put a round into A and into every b^j, for BMM and MENU."""
     log_growth = add_context(state.A_inv[s], x, state.vector[st.SOLVED])
@@ -38,7 +38,7 @@ def columns_learn(state, s, x, payoffs):
             state.b[s, i, j] += x_i * payoffs[j]
 
 
-@compiled
+@inlined
 def mom_payoff(state, payoffs):
     """The lower median of k means of n consecutive payoffs each; the rest is unused.
 
@@ -53,7 +53,7 @@ def mom_payoff(state, payoffs):
     return order_statistic(state.sheet[0], k, (k - 1) // 2)
 
 
-@compiled
+@inlined
 def menu_estimate(state):
     """θ̂ ← θ̃^{k_*}: of the k estimates the one with the smallest median distance to the others.
 

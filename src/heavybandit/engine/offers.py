@@ -14,7 +14,7 @@ import numpy as np
 from ..instances import UniformContexts
 from ..noise import AlphaStable, LogNormal, Shaped, SymmetricPareto
 from ..policy import LONGEST, Floats
-from ._compile import compiled
+from ._compile import apart
 from .linear import add_context, quadratic_forms, transpose
 
 
@@ -49,7 +49,7 @@ def draw(noise: Any, rng: np.random.Generator, n: int) -> Floats:
     return draws
 
 
-@compiled
+@apart
 def normalise(X):
     """Divide every context of a block (n, K, d) by its Euclidean norm; zero stays zero."""
     for t in range(X.shape[0]):
@@ -64,7 +64,7 @@ def normalise(X):
                     x[i] /= norm
 
 
-@compiled
+@apart
 def price(X, theta, means, best):
     """Fill means[t, a] = xᵀθ* and best[t] = max_a; returns the first round with a context that is
     not finite or too long, or −1."""
@@ -87,7 +87,7 @@ def price(X, theta, means, best):
     return bad
 
 
-@compiled
+@apart
 def symmetric_powers(draws, scale, exponent):
     """Turn uniforms on [0, 1), in place, into ±scale·U^exponent with U uniform on (0, 1].
 
@@ -101,7 +101,7 @@ def symmetric_powers(draws, scale, exponent):
             draws[i] = scale * math.pow(2.0 - doubled, exponent)
 
 
-@compiled
+@apart
 def stable_numbers(pairs, draws, alpha, turn, stretch):
     """Fill `draws` from pairs of uniforms, as `noise.stable.stable_number` does."""
     for i in range(draws.size):
@@ -113,14 +113,14 @@ def stable_numbers(pairs, draws, alpha, turn, stretch):
         draws[i] = stretch * math.sin(turned) / math.pow(math.cos(angle), 1.0 / alpha) * bent
 
 
-@compiled
+@apart
 def log_normal_numbers(draws, sigma, scale):
     """Turn standard Gaussian numbers, in place, into centred log-normal ones."""
     for i in range(draws.size):
         draws[i] = scale * math.expm1(sigma * draws[i] - sigma * sigma / 2.0)
 
 
-@compiled
+@apart
 def rank_by_width(X, arms, A_inv, ranks, scratch, X_T, width):
     """How many arms are wider than the one played, for each round; A⁻¹ is brought up to date."""
     n_arms = X.shape[1]

@@ -86,7 +86,7 @@ class Truncation(NamedTuple):
 class Roots(NamedTuple):
     """What TOFU keeps so that it needs few matrix roots, and finds those quickly."""
 
-    eigenvectors: Floats  # (d, d): of A⁻¹, as of the last root
+    eigenvectors: Floats  # (d, d): of A⁻¹, one in each row, as of the last root
     reach: Floats  # (1,): Z, which bounds the suspects' part in the estimates
 
 

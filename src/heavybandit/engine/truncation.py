@@ -97,11 +97,12 @@ def add_suspects(state, s, n):
                 state.counts[st.FRESH, st.TRUNCATED] += 1
 
 
-@compiled
+@inlined
 def raise_thresholds(state, s, n):
     """h of each arm from ‖β‖₂ to ‖β‖_{1+ε}, where that decides about a suspect.
 
     It does where |β_τ r_τ| lies between the bounds on the second; elsewhere the lower one will do.
+    Of the second itself so much will do as exceeds the largest such term.
     """
     Y, line, suspects = state.Y, state.line, state.suspects
     d = Y.shape[0]
@@ -110,33 +111,39 @@ def raise_thresholds(state, s, n):
     for a in range(n):
         norm = line[st.H, a]
         line[st.H, a] = norm * least
+        largest = 0.0
         for k in range(state.stage[s, st.N_SUSPECTS]):
             beta = 0.0
             for i in range(d):
                 beta += Y[i, a] * suspects[s, k, i]
             size = abs(beta * suspects[s, k, d]) / state.num[st.THRESHOLD]
             if norm * least < size <= norm * most:
-                line[st.H, a] = weighted_norm(state, s, a)
-                state.counts[st.FRESH, st.SCANS] += 1
-                break
+                largest = max(largest, size)
+        if largest > 0.0:
+            line[st.H, a] = weighted_norm(state, s, a, largest * (1.0 + TIE))
+            state.counts[st.FRESH, st.SCANS] += 1
 
 
-@compiled
-def weighted_norm(state, s, a):
-    """h = ‖β‖_{1+ε} of step 6 for arm a, from every context of stage s."""
+@inlined
+def weighted_norm(state, s, a, enough):
+    """h = ‖β‖_{1+ε} of step 6 for arm a, from every context of stage s.
+
+    Or what the first contexts have of it, once that exceeds `enough`: the rest can only add to it.
+    """
     y, chunks = state.vector[st.U], state.btc.chunks
     copy(state.Y[:, a], y)
     power = 1.0 + state.num[st.EPS]
     left = state.stage[s, st.SIZE]
     chunk = state.stage[s, st.CHUNK_FIRST]
-    total = 0.0
-    while left > 0:
+    total, sum_enough = 0.0, math.pow(enough, power) * (1.0 + TIE)
+    while left > 0 and total <= sum_enough:
         rows = min(left, st.CHUNK)
         for row in range(rows):
             beta = 0.0
             for i in range(y.size):
                 beta += y[i] * chunks[chunk, row, i]
-            total += math.pow(abs(beta), power)
+            size = abs(beta)  # a general power takes several times as long as a root
+            total += size * math.sqrt(size) if power == 1.5 else math.pow(size, power)
         left -= rows
         chunk = state.btc.chunk_next[chunk]
     return math.pow(total, 1.0 / power)
@@ -207,16 +214,16 @@ def suspect(suspects, stage, s, x, payoff):
     stage[s, st.N_SUSPECTS] = m + 1
 
 
-@compiled
+@inlined
 def look_again(state, s):
     """Make W anew and clear whom it clears."""
-    M, Q, W, suspects = state.square[0], state.square[1], state.btc.whiten[s], state.suspects
+    M, W, suspects = state.square[0], state.btc.whiten[s], state.suspects
     d = M.shape[0]
     trace = 0.0
     for i in range(d):
         trace += state.btc.gram[s, i, i]
         copy(state.btc.gram[s, i], M[i])
-    eigen(M, Q)
+    eigen(M, W)
     rounding = 4e-16 * d * trace
     heaviest = 0.0
     for i in range(d):
@@ -225,7 +232,7 @@ def look_again(state, s):
             weight = 1.0 / math.sqrt(M[i, i] - rounding)
         heaviest = max(heaviest, weight)
         for j in range(d):
-            W[i, j] = weight * Q[j, i]
+            W[i, j] = weight * W[i, j]
     kept = 0
     for k in range(state.stage[s, st.N_SUSPECTS]):
         x, payoff = suspects[s, k, :d], suspects[s, k, d]
@@ -243,7 +250,7 @@ def look_again(state, s):
     state.stage[s, st.LOOK_AT_SIZE] = state.stage[s, st.SIZE] + state.stage[s, st.SIZE] // 4 + 1
 
 
-@compiled
+@inlined
 def largest_leverage(state, s):
     """The largest ‖Wx‖² of the stage's contexts, never above 1: a context is part of its G."""
     btc, left, chunk = state.btc, state.stage[s, st.SIZE], state.stage[s, st.CHUNK_FIRST]
@@ -275,7 +282,7 @@ def mark_room(state, s):
     state.clock[st.FULL] = 1 if full else 0
 
 
-@compiled
+@inlined
 def keep_context(state, s, x):
     """Append the context to the stage's chunks."""
     stage = state.stage
@@ -297,7 +304,7 @@ def tofu_threshold(num, t):
     return num[st.TOFU_THRESHOLD] * math.pow(max(t - num[st.TOFU_LAG], 0.0), num[st.GROWTH])
 
 
-@compiled
+@inlined
 def tofu_learn(state, s, x, payoff):
     """Put the round into A and b, and keep the payoffs that might be truncated in the next one."""
     suspects, scratch = state.suspects, state.vector[st.SOLVED]
@@ -350,7 +357,7 @@ def suspects_cannot_matter(line, n, share, truth):
     return settled
 
 
-@compiled
+@inlined
 def tofu_suspects(state):
     """θ̂ ← A⁻¹b + A^{-1/2}z, z_i the sum of the suspects' u^i_τ r_τ that are no larger than b_t.
 
@@ -358,20 +365,21 @@ def tofu_suspects(state):
     them, a rank-one update away or a few, and rotating on from there takes a third of the time;
     once in ROTATIONS roots it starts from scratch, so that rounding does not add up.
     """
-    M, root, Q, suspects = state.square[0], state.square[2], state.tofu.eigenvectors, state.suspects
+    M, root, suspects = state.square[0], state.square[2], state.suspects
+    rows = state.tofu.eigenvectors
     d = M.shape[0]
     if state.counts[st.TOTAL, st.ROOTS] % ROTATIONS == 0:
         for i in range(d):
             copy(state.A_inv[0, i], M[i])
-        eigen(M, Q)
+        eigen(M, rows)
     else:
-        eigen_again(state.A_inv[0], Q, M, state.square[1])
+        eigen_again(state.A_inv[0], rows, M, state.square[1], root)
     root[:] = 0.0
     for k in range(d):
         weight = math.sqrt(max(M[k, k], 0.0))
         for i in range(d):
             for j in range(d):
-                root[i, j] += (Q[i, k] * Q[j, k]) * weight
+                root[i, j] += (rows[k, i] * rows[k, j]) * weight
     limit = tofu_threshold(state.num, state.clock[st.ROUND]) * (1.0 + TIE)
     u, z = state.vector[st.U], state.vector[st.Z_SUM]
     z[:] = 0.0

@@ -1,8 +1,9 @@
 """How far off Algorithms 1 and 2 are when the contexts are fixed and only the noise is drawn.
 
 This is the setting of Lemma 2 and of Propositions 1 and 2: a history of contexts V that does not
-depend on payoffs, arms X on offer, and payoffs drawn again and again. Every repetition calls
-`paper.bmm` or `paper.btc` as they are printed, and beside them ridge regression on the same plays.
+depend on payoffs, arms X on offer, and payoffs drawn again and again. The estimates are those of
+`paper.bmm` or `paper.btc`, of many repetitions at once since A and β do not depend on payoffs (a
+test holds them equal); beside them stands ridge regression on the same plays.
 Errors are counted in units of c = √(xᵀA⁻¹x), so that the propositions read |error|/c ≤ α + 1.
 """
 
@@ -16,7 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .. import instances, paper, theory
+from .. import instances, theory
 from ..checks import one_of, whole
 from ..noise import Noise
 from ..pipeline.recipes import NOISES, Recipe, digest, spelled_out
@@ -33,6 +34,8 @@ BINS = 20
 """Bins of a histogram to a power of ten: bin k is what is at most 10^{k/BINS} and in none below."""
 
 FLOOR = -4 * BINS  # everything at most 10^{-4}, zero included, is in one bin
+
+TOGETHER = 1 << 17  # payoffs, or terms, of the repetitions that are computed at once
 
 
 @dataclass(frozen=True)
@@ -172,36 +175,35 @@ def repeat(
     from ..engine.offers import draw  # compiled, and not needed by who only reads results
 
     design, noise, eps, plays = trial.design, trial.noise, trial.eps, trial.plays
-    V, X, n, K = design.V, design.X, len(design.V), len(design.X)
-    one_each = trial.estimator == "BTC"
-    v = (design.raw_moment if one_each else design.central_moment)(noise, eps)
+    n, K = len(design.V), len(design.X)
+    moment = design.raw_moment if trial.estimator == "BTC" else design.central_moment
+    v = moment(noise, eps)
     factor = widths(design, trial.estimator, v, eps, trial.horizon, trial.delta)
-    means, truth = design.means, X @ design.theta
-    beta, c, pooled, c_pooled = design.beta(), design.c(), design.beta(plays), design.c(plays)
-    ridge_bias = beta @ means - truth
-    h = np.linalg.norm(beta, ord=1 + eps, axis=1, keepdims=True)
+    means, truth = design.means, design.X @ design.theta
+    c, pooled, c_pooled = design.c(), design.beta(plays), design.c(plays)
+    ridge_mean = design.beta() @ means
     truncated = 0
     high, low = np.zeros((2, K), dtype=np.int64)
     off, moved, ridge = np.empty((3, reps, K))
     first = np.empty((reps, plays))
     key = (NOISE_STREAM,) if salt is None else (NOISE_STREAM, salt)
     rng = np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=key))
-    for i in range(reps):
-        Y = noise.payoffs(means[:, None], draw(noise, rng, n * plays).reshape(n, plays))
-        if one_each:
-            r_hat, _ = paper.btc(V, Y[:, 0], X, factor.alpha, eps)
-            truncated += int(np.count_nonzero(np.abs(beta * Y[:, 0]) > h * (1 + TIE)))
-        else:
-            r_hat, _ = paper.bmm(V, Y, X, factor.alpha)
-        off[i] = (r_hat - truth) / c
-        moved[i] = (r_hat - truth - ridge_bias) / c
-        ridge[i] = (pooled @ Y.sum(axis=1) - truth) / c_pooled
-        singles = beta @ (Y - means[:, None]) / c[:, None]
-        first[i] = singles[0]
-        high += np.count_nonzero(singles > factor.alpha, axis=1)
-        low += np.count_nonzero(singles < -factor.alpha, axis=1)
+    together = max(1, TOGETHER // (n * max(plays, K)))
+    for done in range(0, reps, together):
+        here = slice(done, min(done + together, reps))
+        draws = draw(noise, rng, (here.stop - done) * n * plays).reshape(-1, n, plays)
+        Y = noise.payoffs(means[:, None], draws)
+        r_hat, columns, dropped = estimates(trial, Y)
+        truncated += dropped
+        off[here] = (r_hat - truth) / c
+        moved[here] = (r_hat - ridge_mean) / c
+        ridge[here] = (Y.sum(axis=2) @ pooled.T - truth) / c_pooled
+        singles = (columns - ridge_mean[:, None]) / c[:, None]
+        first[here] = singles[:, 0]
+        high += np.count_nonzero(singles > factor.alpha, axis=(0, 2))
+        low += np.count_nonzero(singles < -factor.alpha, axis=(0, 2))
         if report:
-            report(n * plays)
+            report(Y.size)
     largest, of_ridge = np.abs(off).max(axis=1), np.abs(ridge).max(axis=1)
     return {
         "v": v,
@@ -221,6 +223,26 @@ def repeat(
             "ridge": histogram(of_ridge),
         },
     }
+
+
+def estimates(trial: Trial, Y: Floats) -> tuple[Floats, Floats, int]:
+    """What Algorithm 1 or 2 makes of the payoffs Y (reps, n, plays) of each repetition.
+
+    r̂ (reps, K), ridge regression's estimates from single plays (reps, K, plays), and how many terms
+    BTC dropped. Steps as in `paper.bmm` and `paper.btc`.
+    """
+    V, X = trial.design.V, trial.design.X
+    A_inv = np.linalg.inv(np.eye(V.shape[1]) + V.T @ V)  # step 1 of both
+    columns = X @ (A_inv @ (V.T @ Y))  # steps 2, 3 and 5 of Algorithm 1
+    if trial.estimator == "BMM":
+        middle = (Y.shape[2] - 1) // 2
+        return np.partition(columns, middle)[..., middle], columns, 0  # step 6
+    beta = X @ A_inv @ V.T  # step 5
+    h = np.linalg.norm(beta, ord=1 + trial.eps, axis=1, keepdims=True)  # step 6
+    terms = beta * Y[:, None, :, 0]
+    kept = np.abs(terms) <= h * (1 + TIE)  # step 7
+    r_hat = np.where(kept, terms, 0.0).sum(axis=2)  # steps 8–9
+    return r_hat, columns, int(np.count_nonzero(~kept))
 
 
 def histogram(values: Floats) -> list[tuple[int, int]]:
@@ -328,15 +350,16 @@ class CoverageSpec(Spec):
     @property
     def curve_columns(self) -> tuple[str, ...]:
         """Histograms stand in place of curves."""
-        return ("run", "kind", "bin", "count")
+        return ("run", "kind", "bin", "counts")
 
     def curve_rows(self, index: int, result: dict[str, Any]) -> list[list[str]]:
-        """One line per bin that is not empty; bins as in `histogram`."""
-        return [
-            [str(index), kind, str(k), str(count)]
-            for kind, bins in sorted(result["histograms"].items())
-            for k, count in bins
-        ]
+        """One line per histogram: its first bin, and the counts from there to its last bin."""
+        lines = []
+        for kind, bins in sorted(result["histograms"].items()):
+            held, first = dict(bins), min(bins)[0]
+            counts = (str(held.get(k, 0)) for k in range(first, max(bins)[0] + 1))
+            lines.append([str(index), kind, str(first), " ".join(counts)])
+        return lines
 
     def make_design(self) -> Design:
         """The history and the arms on offer."""

@@ -8,8 +8,8 @@ from ..pipeline.recipes import CONTROLS, Recipe, recipe
 from ..pipeline.spec import Experiment
 from .showing import power
 
-four_seeds = partial(Experiment, seeds=4, checkpoints=20)
-"""Long runs, few of them."""
+four_seeds = partial(Experiment, seeds=4, checkpoints=20, curve_seeds=1)
+"""Long runs, few of them; of one the curve is kept, of all the regret."""
 totals = partial(Experiment, checkpoints=1, curve_seeds=0)
 """Runs of which the regret at the end is all that is kept."""
 

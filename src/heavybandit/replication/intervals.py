@@ -173,7 +173,9 @@ def _covered(case: Case, rows: DataFrame, bins: DataFrame) -> Covered:
     histograms: dict[str, dict[int, int]] = {}
     for line in bins.itertuples():
         kept = histograms.setdefault(line.kind, {})
-        kept[line.bin] = kept.get(line.bin, 0) + line.count
+        for bin, count in enumerate(np.atleast_1d(line.counts).tolist(), line.bin):
+            if count:
+                kept[bin] = kept.get(bin, 0) + count
     by_arm = {side: np.sum([np.atleast_1d(cell) for cell in rows[side]], axis=0) for side in BY_ARM}
     return Covered(
         design=DESIGN_LABELS[case.design.text()],

@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import theory
+from ..pipeline.recipes import policies
+from ..policy import NOISE_STREAM, stream
 from . import plotting
-from .leaps import informative, slack, slope
+from .leaps import Cell, informative, slack, slope
 from .showing import fixed
 from .statistics import limits
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+    from .timings import Timing
 
 WORDS = {"coin": "±1", "pareto": "Pareto tail", "two-point": "two-point", "idle": "idle arm"}
 
@@ -163,6 +167,40 @@ def shapes_table(rows: pd.DataFrame) -> tuple[list[dict[str, Any]], str]:
         for what, (m, low, high) in along.items()
     ]
     return table.to_dict("records"), " and ".join(words)
+
+
+def work(cell: Cell, seed: int = 0) -> tuple[int, int, int]:
+    """How many rounds a run by leaps has, stages it enters, and random numbers it draws."""
+    from ..engine.counts import Drawn
+    from ..engine.leap import rules_of, walk
+
+    world = cell.world()
+    make = policies()[cell.policy]
+    policy = make(cell.horizon, cell.n_arms, cell.dim, v=cell.v(world), delta=cell.delta)
+    rules = rules_of(policy, world)
+    drawn = Drawn(stream(seed, NOISE_STREAM), rules.laws, policy.plays)
+    return policy.rounds, len(walk(rules, drawn, {})[0]), drawn.numbers
+
+
+def costs_table(found: Sequence[Timing], horizons: Sequence[int]) -> list[dict[str, Any]]:
+    """What `make bench` measured of leaps, beside what such a run does, one row per horizon."""
+    instances, rows = {words: instance for instance, words in WORDS.items()}, []
+    for timed in found:
+        if timed.section == "leaps" and timed.T and timed.T in horizons:
+            T, noise = timed.T, timed.what.split(", ")[1]
+            rounds, entered, numbers = work(Cell(timed.policy, instances[noise], 2, 4, T, T**-0.5))
+            rows.append(
+                {
+                    "policy, noise": f"{timed.policy}, {noise}",
+                    "T": T,
+                    "rounds": rounds,
+                    "stages entered": entered,
+                    "random numbers drawn": numbers,
+                    "ms": timed.one_median,
+                    "ms per stage": timed.one_median / entered,
+                }
+            )
+    return rows
 
 
 def nearness_table(rows: pd.DataFrame, dim: int) -> list[dict[str, Any]]:

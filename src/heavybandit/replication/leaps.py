@@ -38,19 +38,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from .. import instances, noise, paper, theory
-from ..pipeline.recipes import policies
-from ..pipeline.spec import Plan, Report, Spec, number
+from ..pipeline.recipes import digest, policies
+from ..pipeline.spec import Plan, Report, Spec, number, plays_of
 from ..policy import Floats
 from .regrets import lemma_5_allows
 from .statistics import CONFIDENCE
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ..simulate import Run
 
 VERSION = 2
 """Raised whenever a leap comes out differently; stored runs name theirs."""
@@ -163,14 +166,19 @@ class LeapSpec(Spec):
         one = self.cell
         return f"{one.policy} leaping {one.horizon:.0e} plays, {one.instance}, gap {one.gap:g}"
 
+    @property
+    def group(self) -> str:
+        """The identity of the runs that differ from this one in their gap only."""
+        return digest({**self.as_json(), "gap": None})
+
     @classmethod
     def run(cls, group: Sequence[Self], report: Report | None = None) -> list[dict[str, Any]]:
-        results = []
-        for one in group:
-            results.append(measure(one.cell, range(one.seed, one.seed + one.seeds)))
-            if report:
-                report(one.plays)
-        return results
+        first = group[0]
+        seeds = range(first.seed, first.seed + first.seeds)
+        found = measure_all([one.cell for one in group], seeds)
+        if report:
+            report(plays_of(group))
+        return found
 
     def row(self, index: int, result: dict[str, Any]) -> list[str]:
         one = self.cell
@@ -192,14 +200,29 @@ class LeapSpec(Spec):
 
 def measure(cell: Cell, seeds: Sequence[int]) -> dict[str, Any]:
     """What came of a cell's seeds, by the names in MEASURED."""
-    from ..engine.leap import leap_all
+    return measure_all([cell], seeds)[0]
 
-    world = cell.world()
-    names = ("horizon", "n_arms", "dim", "delta", "width_scale")
-    v, settings = cell.v(world), {name: getattr(cell, name) for name in names}
-    policy = policies()[cell.policy](**settings, v=v, eps=1.0)
-    found = leap_all(policy, world, seeds, checkpoints=1)
-    regrets, bound = np.array([run.regret for run in found]), cell.bound(v)
+
+def measure_all(cells: Sequence[Cell], seeds: Sequence[int]) -> list[dict[str, Any]]:
+    """The same of several cells; those that differ in their gap only are quickest together."""
+    from ..engine.leap import leap_together
+
+    pairs = []
+    for cell in cells:
+        world = cell.world()
+        names = ("horizon", "n_arms", "dim", "delta", "width_scale")
+        settings = {name: getattr(cell, name) for name in names}
+        pairs.append((policies()[cell.policy](**settings, v=cell.v(world), eps=1.0), world))
+    every = leap_together(pairs, seeds, checkpoints=1)
+    return [
+        _measured(cell, *pair, found) for cell, pair, found in zip(cells, pairs, every, strict=True)
+    ]
+
+
+def _measured(cell: Cell, policy: Any, world: Any, found: list[Run]) -> dict[str, Any]:
+    """What came of a cell's runs."""
+    v, bound = policy.v, cell.bound(policy.v)
+    regrets = np.array([run.regret for run in found])
     along = np.array(
         [_along(cell, v, run.diagnostics, policy.plays, policy.rounds) for run in found]
     )
@@ -250,15 +273,27 @@ class Leaps(Plan):
     per_row: int
 
     def as_json(self) -> dict[str, Any]:
-        return {**asdict(self), "leap": VERSION}
+        """Cells that differ in horizon and gap only are one entry, with the gaps by horizon."""
+        entries: dict[Cell, dict[str, str]] = {}
+        for same in self._alike():
+            alike = entries.setdefault(replace(same[0], horizon=0, gap=0.0), {})
+            alike[str(same[0].horizon)] = " ".join(repr(cell.gap) for cell in same)
+        cells = [{**asdict(cell), "gaps": gaps} for cell, gaps in entries.items()]
+        for entry in cells:
+            del entry["horizon"], entry["gap"]
+        return {**asdict(replace(self, cells=())), "cells": cells, "leap": VERSION}
+
+    def _alike(self) -> list[list[Cell]]:
+        """The cells, those together that differ in their gap only."""
+        return [list(same) for _, same in groupby(self.cells, lambda one: replace(one, gap=0.0))]
 
     def has_curve(self, spec: Spec) -> bool:
         return False
 
     def groups(self) -> Iterator[list[LeapSpec]]:
-        for cell in self.cells:
+        for cells in self._alike():
             for first in range(self.first_seed, self.first_seed + self.seeds, self.per_row):
-                yield [LeapSpec(cell, first, self.per_row)]
+                yield [LeapSpec(cell, first, self.per_row) for cell in cells]
 
 
 def gaps(instance: str, horizon: int) -> list[float]:

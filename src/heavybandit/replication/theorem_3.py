@@ -44,7 +44,7 @@ def _lower(name: str, eps: float, longest: int, only: str | None = None) -> Expe
         horizons=tuple(T for T in (1_000, 4_000, 16_000) if longest >= T),
         seeds=20,
         checkpoints=1,
-        curve_seeds=1,
+        curve_seeds=0,
     )
 
 

@@ -419,6 +419,7 @@ def circulated_table(noise: str, folder: str | Path) -> list[dict[str, object]]:
             {
                 "policy": name.replace("(circulated)", ""),
                 "regret": float(one.regrets.mean()),
+                "− greedy ridge, 1 play": with_limit(one, named["GreedyRidge(plays=1)"], 1, 1e4),
                 "− greedy ridge, 31 plays": with_limit(one, named["GreedyRidge(plays=31)"], 0, 1e4),
                 "− uniform play": with_limit(one, named["Uniform"], 0, 1e4),
                 "same arm if payoffs are 0": percent(shares[one.index]),

@@ -1,0 +1,58 @@
+"""The guide and the advice of the README: what a policy costs is what is recorded."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BOARD_TABLE = pd.read_csv(ROOT / "data" / "leaderboard.csv")
+MEANS = BOARD_TABLE.groupby("policy").cost.mean()
+COSTS = {
+    (f"{instance}, {noise}", policy): cost
+    for instance, noise, policy, cost in zip(
+        *(BOARD_TABLE[c] for c in ("instance", "noise", "policy", "cost")), strict=True
+    )
+}
+SAID = re.compile(r"<!-- ([^>]*) -->")
+
+
+def cited(text: str) -> list[tuple[list[str], str]]:
+    """Of each comment that names costs: what it names, and the words between it and the last one.
+
+    A comment is a list of CELL: POLICY, separated by semicolons; `mean` stands for all cells.
+    """
+    pieces = SAID.split(text)
+    return [
+        ([name.strip() for name in names.split(";")], " ".join(words.split()))
+        for words, names in zip(pieces[::2], pieces[1::2], strict=False)
+    ]
+
+
+def cost_of(name: str) -> str:
+    """The recorded cost that a name in a comment stands for, in whole percent."""
+    cell, _, policy = name.rpartition(": ")
+    return f"{MEANS[policy] if cell == 'mean' else COSTS[cell, policy]:.0f}"
+
+
+ADVICE = {
+    "guide": (ROOT / "book" / "guide.md").read_text(encoding="utf-8"),
+    "readme": (ROOT / "README.md")
+    .read_text(encoding="utf-8")
+    .partition("## What should I use?")[2]
+    .partition("\n## ")[0],
+}
+
+
+@pytest.mark.parametrize("place", ADVICE)
+def test_every_cost_in_the_advice_is_the_recorded_one(place: str) -> None:
+    """Percentages before a comment are the costs that it names, in that order, and none besides."""
+    text = ADVICE[place]
+    for names, words in cited(text):
+        percents = re.findall(r"\d+(?=(?:(?:,| and| to| against) \d+)* %)", words)
+        assert percents == [cost_of(name) for name in names], words
+    assert not re.findall(r"\d+ %", SAID.split(text)[-1])
+    assert len(cited(text)) >= 4

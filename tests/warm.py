@@ -8,7 +8,7 @@ from __future__ import annotations
 from concurrent.futures import ProcessPoolExecutor
 
 # Of each family one policy, the slowest to compile first.
-FAMILIES = ("SupBTC", "TOFU", "HeavyOFUL", "LinUCB", "Thompson", "Uniform")
+FAMILIES = ("SupBTC", "TOFU", "HeavyOFUL", "LinUCB", "SafeRidge", "Thompson", "Uniform")
 
 
 def compile_family(name: str) -> None:

@@ -44,9 +44,9 @@ CHANGED = [
                 for column in ("v", "alpha", "reps", *COUNTED, "high", "low")
             ),
             ("runs", 4, "misses", ["run 3", "seed 6", *SECOND_CASE]),
-            ("curves", 2, "count", ["run 0", "seed 5", *FIRST_CASE]),
+            ("curves", 2, "counts", ["run 0", "seed 5", *FIRST_CASE]),
             ("curves", 2, "bin", ["run 0", "seed 5", *FIRST_CASE]),
-            ("curves", -1, "count", ["run 3", "seed 6", *SECOND_CASE]),
+            ("curves", -1, "counts", ["run 3", "seed 6", *SECOND_CASE]),
         )
     ),
 ]

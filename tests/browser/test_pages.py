@@ -275,7 +275,7 @@ def test_a_formula_after_another_begins_a_line_rather_than_being_broken(open_pag
 
 def test_the_names_of_rows_stay_in_sight_while_a_wide_table_is_scrolled(open_page: Open) -> None:
     page = open_page("09_beyond_the_paper.html", width=PHONE)
-    place = page.locator(".wide-table[tabindex]", has_text="share of payoffs clipped")
+    place = page.locator(".wide-table[tabindex]", has_text="how much more the others cost")
     name = place.locator("tbody tr > :first-child").first
     before = dict(name.bounding_box() or {})
     assert place.evaluate("e => { e.scrollLeft = 60; return e.scrollLeft; }") == 60

@@ -221,6 +221,39 @@ def _play_together(
                 report(left * plays)
 
 
+def check_fresh(policy: Any, n_arms: int, dim: int, where: str) -> str:
+    """Refuse what is no policy, has played, or was built for other contexts; its name."""
+    if isinstance(policy, type):
+        raise TypeError(f"policy must be an object, got the class {policy.__name__}")
+    name = type(policy).__name__
+    for member in ("plays", "rounds", "select", "update"):
+        if not hasattr(policy, member):
+            raise TypeError(f"policy must have {member}; {name} has not")
+    whole(f"plays of {name}", policy.plays, 1)
+    whole(f"rounds of {name}", policy.rounds, 1)
+    # One of the reader's counts no rounds, so they have been written on it.
+    ours = isinstance(policy, Policy)
+    played = policy.round - 1 if ours else getattr(policy, PLAYED, 0)
+    if played:
+        raise ValueError(
+            f"policy must be fresh: this {name} has played {played} rounds; build a new one"
+        )
+    for member, offered in (("n_arms", n_arms), ("dim", dim)):
+        have = getattr(policy, member, None)
+        if have is not None and have != offered:
+            raise ValueError(
+                f"policy was built with {member}={have}, but {where} has {member}={offered}"
+            )
+    return name
+
+
+def note_played(policy: Any, rounds: int) -> None:
+    """Write on a policy of the reader's how many rounds it has played; others count themselves."""
+    if not isinstance(policy, Policy):
+        with suppress(AttributeError, TypeError):  # one with __slots__ cannot be written on
+            setattr(policy, PLAYED, rounds)
+
+
 class _Player:
     """A policy on its way through a world, with its own copy of the noise stream."""
 
@@ -232,29 +265,7 @@ class _Player:
         checkpoints: int | Sequence[int],
         keep_arms: bool,
     ) -> None:
-        if isinstance(policy, type):
-            raise TypeError(f"policy must be an object, got the class {policy.__name__}")
-        self.name = type(policy).__name__
-        for member in ("plays", "rounds", "select", "update"):
-            if not hasattr(policy, member):
-                raise TypeError(f"policy must have {member}; {self.name} has not")
-        whole(f"plays of {self.name}", policy.plays, 1)
-        whole(f"rounds of {self.name}", policy.rounds, 1)
-        # One of the reader's counts no rounds, so they have been written on it.
-        ours = isinstance(policy, Policy)
-        played = policy.round - 1 if ours else getattr(policy, PLAYED, 0)
-        if played:
-            raise ValueError(
-                f"policy must be fresh: this {self.name} has played {played} rounds; "
-                f"build a new one"
-            )
-        for member in ("n_arms", "dim"):
-            have = getattr(policy, member, None)
-            if have is not None and have != getattr(world, member):
-                raise ValueError(
-                    f"policy was built with {member}={have}, "
-                    f"but {world_name(world)} has {member}={getattr(world, member)}"
-                )
+        self.name = check_fresh(policy, world.n_arms, world.dim, world_name(world))
         self.policy, self.world, self.seed = policy, world, seed
         self.rng, self.form = stream(seed, NOISE_STREAM), payoff_form(world.noise)
         self.marks = _checkpoint_rounds(checkpoints, policy.plays, policy.rounds)
@@ -317,9 +328,7 @@ class _Player:
         stages: Ints,
     ) -> None:
         policy, plays, regret = self.policy, self.policy.plays, self.regret
-        if not isinstance(policy, Policy):
-            with suppress(AttributeError, TypeError):  # one with __slots__ cannot be written on
-                setattr(policy, PLAYED, self.played + len(X))
+        note_played(policy, self.played + len(X))
         X = X.view()
         X.flags.writeable = False
         for t in range(len(X)):

@@ -256,7 +256,7 @@ def test_what_is_wrong_with_a_log_is_said_before_the_policy_is_asked(says, log):
         ("policy must be an object, got the class Uniform", lambda: hb.Uniform),
         ("policy must have plays; list has not", list),
         ("one play per round, .* GreedyRidge makes 3", lambda: hb.GreedyRidge(9, 2, 2, plays=3)),
-        ("built with n_arms=3, but the log's contexts have 2", lambda: hb.Uniform(9, 3, 2)),
+        ("built with n_arms=3, but the log has n_arms=2", lambda: hb.Uniform(9, 3, 2)),
         ("must return a whole number from 0 to 1; .* returned 7", lambda: Static((7, 7))),
         ("say nothing: Static chose the logged arm in no more", lambda: Static((0, 0))),
     ],
@@ -268,7 +268,20 @@ def test_a_policy_that_cannot_be_replayed_is_refused(says, policy):
 
 
 def test_a_policy_that_has_played_is_refused():
-    policy = hb.LinUCB(10, 2, 2)
-    hb.replay(policy, **GOOD)
-    with pytest.raises(ValueError, match=r"policy must be fresh: this LinUCB has played \d rounds"):
+    for policy in (hb.LinUCB(10, 2, 2), Static((0, 1))):
         hb.replay(policy, **GOOD)
+        with pytest.raises(ValueError, match=r"must be fresh: this \w+ has played \d rounds"):
+            hb.replay(policy, **GOOD)
+
+
+def test_a_policy_that_counts_its_own_rounds_from_0_is_fresh():
+    policy = Static((0, 1))
+    policy.round = 0
+    assert hb.replay(policy, **GOOD).used >= 2
+
+
+def test_a_log_with_a_payoff_that_no_policy_takes_is_refused_before_anything_is_learnt():
+    policy = hb.LinUCB(10, 2, 2)
+    with pytest.raises(ValueError, match=r"at most 1e\+100 in absolute value, got one of 1e\+150"):
+        hb.replay(policy, **GOOD | {"payoffs": [*GOOD["payoffs"][:-1], 1e150]})
+    assert policy.round == 1

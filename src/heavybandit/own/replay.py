@@ -29,8 +29,8 @@ import numpy as np
 
 from ..checks import flag, whole
 from ..engine.state import Ints
-from ..policy import LONGEST, NOISE_STREAM, Floats, stream
-from ..simulate import Report, reporting
+from ..policy import LARGEST, LONGEST, NOISE_STREAM, Floats, stream
+from ..simulate import Report, check_fresh, note_played, reporting
 
 CONFIDENCE = 0.95  # of the interval, both sides together
 OFF = 6.0  # standard errors at which logged arms contradict their probabilities
@@ -100,6 +100,7 @@ def replay(
             if len(used) == policy.rounds:
                 break
             offered = t + 1
+            note_played(policy, offered)
             report(1)
             if _answer(policy, name, log.X[t], t) == log.arms[t] and luck[t] < chance[t]:
                 policy.update(log.payoffs[t : t + 1].copy())
@@ -162,28 +163,12 @@ def _answer(policy: Any, name: str, X: Floats, t: int) -> int:
 
 def _check_policy(policy: Any, log: _Log) -> str:
     """Refuse a policy that cannot be replayed on this log; its name."""
-    if isinstance(policy, type):
-        raise TypeError(f"policy must be an object, got the class {policy.__name__}")
-    name = type(policy).__name__
-    for member in ("plays", "rounds", "select", "update"):
-        if not hasattr(policy, member):
-            raise TypeError(f"policy must have {member}; {name} has not")
+    name = check_fresh(policy, log.X.shape[1], log.X.shape[2], "the log")
     if policy.plays != 1:
         raise ValueError(
             f"policy must make one play per round, for a log has one payoff per round; {name} "
             f"makes {policy.plays}"
         )
-    if getattr(policy, "round", 1) != 1:
-        raise ValueError(
-            f"policy must be fresh: this {name} has played {policy.round - 1} rounds; "
-            f"build a new one"
-        )
-    for member, size in (("n_arms", log.X.shape[1]), ("dim", log.X.shape[2])):
-        have = getattr(policy, member, None)
-        if have is not None and have != size:
-            raise ValueError(
-                f"policy was built with {member}={have}, but the log's contexts have {size}"
-            )
     return name
 
 
@@ -198,6 +183,10 @@ class _Log:
         if n < 2:
             raise ValueError(
                 f"payoffs must be a list of at least two numbers, got shape {self.payoffs.shape}"
+            )
+        if (largest := np.abs(self.payoffs).max()) > LARGEST:
+            raise ValueError(
+                f"payoffs must be at most {LARGEST:g} in absolute value, got one of {largest:g}"
             )
         X = _numbers("contexts", contexts)
         if X.ndim == 2:

@@ -205,6 +205,17 @@ def test_ctrl_c_while_a_temporary_folder_is_removed_leaves_none_behind(tmp_path,
     assert not list(store.tmp.iterdir())
 
 
+def test_ctrl_c_that_was_switched_off_stays_so(tmp_path):
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        store = Store(tmp_path)
+        at_the_first_save(store, lambda: signal.raise_signal(signal.SIGINT))
+        assert sweep(LARGER, store, progress=False).done == 64
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="module")
 def cluster():
     from distributed import LocalCluster

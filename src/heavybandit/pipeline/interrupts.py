@@ -17,7 +17,11 @@ class Interrupts:
 
     def __enter__(self) -> Interrupts:
         self.asked = self.waits = False
-        self.here = threading.current_thread() is threading.main_thread()
+        self.here = (
+            threading.current_thread() is threading.main_thread()
+            # Neither where Ctrl-C was switched off, nor where it is not Python's to give back.
+            and signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, None)
+        )
         if self.here:
             self.before = signal.signal(signal.SIGINT, self._ask)
         return self

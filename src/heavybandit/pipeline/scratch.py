@@ -21,6 +21,7 @@ from pathlib import Path
 MARK = b"heavybandit writes here, and removes this folder when it is done.\n"
 NAME = re.compile(r"\.heavybandit-[0-9a-f]{16}")
 NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+OLD = os.O_RDWR | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 @contextlib.contextmanager
@@ -59,7 +60,7 @@ def sweep_up(beside: Path) -> None:
         if not NAME.fullmatch(folder.name) or folder.is_symlink():
             continue
         with contextlib.suppress(OSError):  # not ours, or just removed by another
-            mark = os.open(folder / "mark", os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW)
+            mark = os.open(folder / "mark", OLD)
             try:
                 if _lock(mark, wait=False) and os.read(mark, len(MARK) + 1) == MARK:
                     _remove(folder)

@@ -8,7 +8,7 @@ import pytest
 
 from heavybandit import __version__
 from heavybandit.pipeline.spec import ENGINE_VERSION
-from heavybandit.pipeline.tables import check_files, consolidated
+from heavybandit.pipeline.tables import check_files, consolidated, file_names
 from heavybandit.replication.catalogue import EXPERIMENTS
 
 DATA = Path(__file__).parents[2] / "data"
@@ -34,3 +34,13 @@ def test_the_results_were_made_with_the_locked_versions(name):
 
 def test_the_results_stay_small():
     assert sum(path.stat().st_size for path in DATA.iterdir()) < 10_000_000
+
+
+def test_make_reproduce_takes_along_what_no_experiment_and_no_notebook_makes():
+    made = {file for name in EXPERIMENTS for file in (*file_names(name), f"{name}.json")}
+    written = {"claims.json", "map.csv", "leaderboard.csv"}
+    recorded = {path.name for path in DATA.iterdir()} - made - written
+    recipes = (DATA.parent / "Makefile").read_text()
+    copied = re.search(r"cp (data/.*) build/reproduce/data/", recipes)
+    assert copied
+    assert {Path(file).name for file in copied[1].split()} == recorded

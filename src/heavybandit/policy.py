@@ -125,7 +125,7 @@ class Look(NamedTuple):
 
 
 class Policy(Declared):
-    """A policy that plays `plays` times a round for `rounds` rounds, within `horizon` plays (R1).
+    """A policy that plays `plays` times per round for `rounds` rounds, within `horizon` plays (R1).
 
     `select` may be asked again before `update`: it answers for the same round with the same luck.
     A call that is refused changes nothing.
@@ -150,7 +150,7 @@ class Policy(Declared):
         if self.rounds < 1:
             raise ValueError(
                 f"horizon must hold at least one round, got {self.horizon}, and "
-                f"{type(self).__name__} would play its arm {self.plays} times a round "
+                f"{type(self).__name__} would play its arm {self.plays} times per round "
                 f"(a number that may grow with the horizon)"
             )
         try:

@@ -35,14 +35,15 @@ class SafeRidge(SafeSettings):
     Six ridge regressions (`ridge` × 1, 10, 100, each without and with an intercept) forecast three
     things: the payoff, the payoff clipped, and the sign of what was clipped away, 0 if nothing was.
     Clipped means: its residual cut off at ±threshold_scale·s, s as in ClippedUCB but started at the
-    first payoff. ρ is the correlation of forecasts, each made before the payoff was seen, with what
-    came, 0 if it is negative, and ρ² is shrunk by n/(n+10); n rounds have L = (1 − ρ²)^{−n/2}. A
-    regression with ridge λ weighs λL, with an intercept a tenth of that, and its estimate is
-    multiplied by the slope of what came on its forecasts: once scaled, only the order of arms is
-    left to judge. θ̂ is the weighted mean, with payoffs as they are in the share (L−1)/(L+9) and
-    clipped in the rest, L the largest for the signs: if contexts tell where large residuals are,
-    clipping would distort the order of arms. Payoffs in other units change no arm; there is no
-    width, so that it may settle on a wrong arm where contexts do not vary.
+    first payoff (while s is 0, a payoff that is not as expected is clipped whole). ρ is the
+    correlation of forecasts, each made before the payoff was seen, with what came, 0 if it is
+    negative, and ρ² is shrunk by n/(n+10); n rounds have L = (1 − ρ²)^{−n/2}. A regression with
+    ridge λ weighs λL, with an intercept a tenth of that, and its estimate is multiplied by the
+    slope of what came on its forecasts: once scaled, only the order of arms is left to judge. θ̂ is
+    the weighted mean, with payoffs as they are in the share (L−1)/(L+9) and clipped in the rest, L
+    the largest for the signs: if contexts tell where large residuals are, clipping would distort
+    the order of arms. Payoffs in other units change no arm; there is no width, so that it may
+    settle on a wrong arm where contexts do not vary.
     """
 
     look = Look("#AA4499", "P", "-")
@@ -88,8 +89,8 @@ class SafeRidge(SafeSettings):
         weights = self._prior * np.exp(log_L - log_L.max(axis=1, keepdims=True))
         weights /= weights.sum(axis=1, keepdims=True)
         self._share = (weights * (t * slopes + DOUBT) / (t + DOUBT))[:2]
-        L = log_L[2].max()
-        raw = -math.expm1(-L) / (1 + (DOUBT - 1) * math.exp(-L))
+        log_most = log_L[2].max()  # (L−1)/(L+9) without overflow:
+        raw = -math.expm1(-log_most) / (1 + (DOUBT - 1) * math.exp(-log_most))
         mixed = np.einsum("i,ij,ije->je", [1 - raw, raw], self._share, self._b[:2])
         theta = np.einsum("jde,je->d", np.linalg.inv(self._A), mixed)
         self._theta = theta[: self.dim]  # an intercept is the same for all arms

@@ -53,6 +53,7 @@ def test_three_questions_are_answered_with_the_recorded_numbers() -> None:
             ("a", "log-normal", "HvtUCB, tuned", "tuned", 21.0, -9.0, 10.0),
             ("a", "skew differs", "GreedyRidge, tuned", "tuned", 10.0, 0.0, 0.0),
             ("a", "skew differs", "HvtUCB, tuned", "tuned", 9.0, -1.0, 2.0),
+            ("a", "skew differs", "SafeRidge, defaults", "defaults", 37.0, 27.0, 40.0),
             ("a", "skew differs", "Lucky", "counter", 1.0, -9.0, 10.0),
             ("a", "gross errors", "GreedyRidge, tuned", "tuned", 90.0, 0.0, 0.0),
         ],
@@ -68,7 +69,7 @@ def test_three_questions_are_answered_with_the_recorded_numbers() -> None:
     )
     said = " ".join(front.answers(ENTRIES, board).split())
     assert "the 2 held-out worlds with skewed noise: tuned HvtUCB, 15.0 % of uniform play" in said
-    assert "tuned ridge regression costs 20.0 %" in said
+    assert "tuned ridge regression costs 20.0 %, and SafeRidge, which needs no tuning, 37.0" in said
     assert "in none of these worlds" in said
     board.loc[1, "over_ridge_off"] = 8.0
     assert "only in 1 of these worlds" in front.answers(ENTRIES, board)

@@ -17,6 +17,7 @@ COSTS = {
         *(BOARD_TABLE[c] for c in ("instance", "noise", "policy", "cost")), strict=True
     )
 }
+FOR_HEAVY_TAILS = ("SupBMM", "SupBTC", "MoM", "CRT", "MENU", "TOFU", "HeavyOFUL", "HvtUCB")
 SAID = re.compile(r"<!-- ([^>]*) -->")
 
 
@@ -45,6 +46,18 @@ ADVICE = {
     .partition("## What should I use?")[2]
     .partition("\n## ")[0],
 }
+
+
+OFFSET = "symmetric, Student's t, offset + 10"
+
+
+def test_what_the_advice_calls_lowest_least_and_most_is_so() -> None:
+    theory = MEANS[[f"{name}, published" for name in FOR_HEAVY_TAILS]]
+    assert MEANS.idxmin() == "SafeRidge, defaults"
+    assert (theory.idxmin(), theory.idxmax()) == ("TOFU, published", "MENU, published")
+    offset = {policy: cost for (cell, policy), cost in COSTS.items() if cell == OFFSET}
+    others = {policy: cost for policy, cost in offset.items() if "SafeRidge" not in policy}
+    assert min(others, key=others.__getitem__) == "LinUCB, published"
 
 
 @pytest.mark.parametrize("place", ADVICE)

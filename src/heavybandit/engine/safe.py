@@ -53,10 +53,10 @@ def safe_ridge_learn(state, x, payoff):
             state.b[j, k, 2] += sign * extended[k]
     weigh(seen, 0, t)
     weigh(seen, 1, t)
-    likelihood = 0.0
+    log_most = 0.0
     for j in range(n_ridges):
-        likelihood = max(likelihood, log_likelihood(seen, 2, j, t))
-    raw = -math.expm1(-likelihood) / (1.0 + (DOUBT - 1.0) * math.exp(-likelihood))
+        log_most = max(log_most, log_likelihood(seen, 2, j, t))
+    raw = -math.expm1(-log_most) / (1.0 + (DOUBT - 1.0) * math.exp(-log_most))
     mix(state, raw)
 
 

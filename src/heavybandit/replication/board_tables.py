@@ -28,6 +28,7 @@ from .protocol import HELD_OUT, KNOBS, MARGIN, SIZES, TRAINING, range_of
 from .showing import fixed, number
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 FROZEN = 99.0
@@ -172,6 +173,12 @@ def write_table(found: Standings, clipped: Floats, same: Floats, folder: str | P
                 ]
             )
     return write_if_new(Path(folder) / "leaderboard.csv", csv_text(COLUMNS, rows))
+
+
+def skewed(board: pd.DataFrame) -> pd.DataFrame:
+    """Of leaderboard.csv the cells whose noise is skewed, without the counter-examples."""
+    rows = board[board["noise"].str.contains("skew|log-normal") & (board["constants"] != "counter")]
+    return rows.assign(cell=rows["instance"] + ", " + rows["noise"])
 
 
 def draw_board(found: Standings) -> Figure:

@@ -252,12 +252,12 @@ class Tried(NamedTuple):
 def outperforms(horizons: Sequence[Tried]) -> str:
     """That some policies cost less than others, at a horizon that the paper does not print.
 
-    At a horizon the order is seen if every difference is surely below 0, and refuted if one is
-    surely above. One horizon where it is seen will do. It holds, as the merit of the favoured
-    policies, if at such a horizon the choices of all of them depend on payoffs (SAME_ARM) and all
-    of them cost surely less than uniform play; if at none, the order is there but learning is not
-    its reason. If it is seen nowhere it is not reproduced, or cannot be settled unless it is
-    refuted at every horizon.
+    At a horizon the order is seen if every difference is significantly below 0, and refuted if one
+    is significantly above. One horizon where it is seen will do. It holds, as the merit of the
+    favoured policies, if at such a horizon the choices of all of them depend on payoffs (SAME_ARM)
+    and all of them cost significantly less than uniform play; if at none, the order is there but
+    learning is not its reason. If it is seen nowhere it is not reproduced, or cannot be settled
+    unless it is refuted at every horizon.
     """
     if not horizons or not all(all(one) for one in horizons):
         raise ValueError("horizons must hold at least one, each with differences, gains and shares")

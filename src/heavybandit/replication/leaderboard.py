@@ -1,7 +1,7 @@
 """Notebook 09, beyond the paper: the benchmark's experiments, and what is read from them.
 
 `protocol` says what is run. Here are the entries, the choices that tuning came to (a test holds
-them to the data), costs with their limits, and the tables and figures of the chapter.
+them to the data), and costs with their limits; `board_tables` shows them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -37,9 +37,6 @@ from .protocol import (
 )
 from .statistics import mean_limit
 
-if TYPE_CHECKING:
-    pass
-
 CHOSEN: dict[str, tuple[int, ...]] = {
     "SupBMM": (19, 32, 48, 60),
     "SupBTC": (11, 33, 33, 62),
@@ -62,9 +59,9 @@ CHOSEN: dict[str, tuple[int, ...]] = {
 def configurations(policy: str, steps: int = len(SIZES)) -> list[dict[str, float]]:
     """What is tried of a policy in so many steps, in order."""
     found = first_step(policy, KNOBS[policy])
-    for step, best in enumerate(CHOSEN.get(policy, ())[: steps - 1], start=1):
+    for step, winner in enumerate(CHOSEN.get(policy, ())[: steps - 1], start=1):
         if step < len(SIZES):
-            found += next_step(found[best], step)
+            found += next_step(found[winner], step)
     return found
 
 
@@ -110,7 +107,7 @@ GROUPS = {
     "tuned": f"tuned constants, {sum(SIZES)} configurations each",
     "defaults": "no tuning at all",
     "published": "published constants",
-    "counter": "referees' counter-examples to former boards",
+    "counter": "counter-examples to former boards",
 }
 UNTUNED = (
     Entry("SafeRidge", "defaults", recipe("SafeRidge")),

@@ -39,7 +39,7 @@ def mean_limit(values: Floats, confidence: float = CONFIDENCE) -> float:
 def surely(differences: Sequence[tuple[float, float]]) -> str:
     """Whether all differences, each a mean and how far it may be off, are below 0.
 
-    YES if each surely is, NO if one is surely above 0, else UNCLEAR.
+    YES if each significantly is, NO if one is significantly above 0, else UNCLEAR.
     """
     if all(mean + off < 0 for mean, off in differences):
         return YES

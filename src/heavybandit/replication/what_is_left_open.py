@@ -215,7 +215,7 @@ class Cell:
     def below(
         self, ours: Sequence[str], others: Sequence[str], confidence: float = CONFIDENCE
     ) -> str:
-        """Whether each of ours surely costs less than each of the others."""
+        """Whether each of ours costs significantly less than each of the others."""
         runs = self.six | self.controls
         return surely([paired(runs[a], runs[b], confidence) for a in ours for b in others])
 

@@ -1,6 +1,7 @@
 """Shared by all tests: settings of properties, and the results of experiments called tiny."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,9 @@ from hypothesis import settings
 
 from tiny import AUDITED, COVERED, TINY, filled, published
 
+# What a shell starts in the background ignores Ctrl-C, and its children do; tests of it need it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ["HEAVYBANDIT_QUIET"] = "1"  # tests compare what is said on stderr
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("repeatable")

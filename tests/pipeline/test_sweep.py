@@ -244,7 +244,8 @@ def test_a_dask_cluster_makes_the_same_bytes_even_if_a_worker_is_killed(
     assert bytes_of(store, tmp_path / "data") == reference
 
 
-def test_no_scheduler_at_the_address_is_said_in_a_sentence(tmp_path):
+def test_no_scheduler_at_the_address_is_said_in_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr("heavybandit.pipeline.sweep.PATIENCE", 1.0)
     with pytest.raises(SweepError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1"):
         sweep(LARGER, Store(tmp_path), dask="tcp://127.0.0.1:1", progress=False)
 

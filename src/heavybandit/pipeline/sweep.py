@@ -29,6 +29,7 @@ from .tables import check_files, consolidate, file_names
 
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 POLL = 0.25  # seconds between two looks at the workers
+PATIENCE = 10.0  # seconds in which a Dask scheduler must answer
 TRIES = 3  # workers that may die with nothing finished in between
 
 Results = list[dict[str, Any]]
@@ -294,7 +295,7 @@ class _Dask:
                 "pip install 'heavybandit[cluster]'"
             ) from None
         try:
-            self.client = Client(self.address, timeout=10, set_as_default=False)
+            self.client = Client(self.address, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError) as error:
             raise SweepError(
                 f"no Dask scheduler answers at {self.address}: {error or type(error).__name__}"

@@ -14,7 +14,7 @@
 
 `heavybandit.engine` has their compiled twins; the tests hold them equal, arm by arm.
 
-**Where the formulas come from, and what could not be confirmed.** We had no access to the texts.
+Where the formulas come from, and what could not be confirmed: we had no access to the texts.
 HEAVY-OFUL's follow public code that is apparently its authors' (jyhuang78/Heavy-LSVI-UCB,
 `heavy_play_many_paths.py`): σ_t, c₀, c₁, τ_t, κ, β_t, β_0 = √λ and the loss stand there. From
 memory only: λ = d, and that the minimum is over ‖θ‖ ≤ 1 (the code has λ = d/100 and θᵀθ ≤ 1.1).
@@ -39,7 +39,7 @@ Nicolaus93/contextual_bandit, has v = R√((24/ε) d ln(1/δ)) with an ε in (0,
 memory that is the one printed at ICML. R is 1 here. Their matrix B(t) starts from I; it is A here,
 and starts from `ridge` times I.
 
-**What is not here.** CRTM and CRMM (Xue, Wang, Wan, Yi, Zhang 2023, NeurIPS, arXiv 2310.18701) and
+What is not here: CRTM and CRMM (Xue, Wang, Wan, Yi, Zhang 2023, NeurIPS, arXiv 2310.18701) and
 MED-PE (Tajdini, Scarlett, Jamieson 2025, NeurIPS, arXiv 2506.04775) would belong here. Neither text
 was accessible beyond its abstract, and no code was found.
 

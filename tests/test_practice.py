@@ -37,6 +37,13 @@ def raw_share(policy: Any) -> float:
     return float((L - 1) / (L + 9))
 
 
+def means(policy: Any) -> list[float]:
+    """Of payoffs clipped, of payoffs, and of the signs of what was clipped away."""
+    compiled = isinstance(policy, hb.engine.Compiled)
+    came = policy._state.forecasts.came[0] if compiled else policy._came
+    return [float(one) for one in came]
+
+
 @MODULES
 def test_two_rounds_by_hand(module: Any) -> None:
     """d = 1, contexts 1 and then ½, payoffs 2 and then 3.
@@ -74,19 +81,27 @@ def test_a_residual_is_clipped_at_a_multiple_of_the_scale(module: Any) -> None:
     """One arm x = 0: nothing is learnt but the mean, which is what forecasts come to.
 
     Payoffs 1, 1, 9: the scale starts at 1, and the second residual, 0, divides it by e^{½/√2}. The
-    third, 8, is clipped at 2·1.4826 of that, and what is left enters the mean.
+    third is clipped at 2·1.4826 of that from what is expected: the mean, 1, and what the three
+    regressions with an intercept (an eleventh of the weight, times 10/12 while slopes are unknown)
+    forecast, 2/2.01, beyond the mean of what they forecast before, 0 and 1/1.01.
     """
     policy = module.SafeRidge(10, 1, 1, threshold_scale=2.0)
     for payoff in (1.0, 1.0, 9.0):
         policy.select(np.zeros((1, 1)))
         policy.update(payoff)
-    kept = 1 + 2 * Y_SCALE * math.exp(-0.5 / math.sqrt(2))
-    mean = policy._state.forecasts.came[0] if module is hb else policy._came
-    # With an intercept in three of six regressions, forecasts move the mean that is expected.
-    assert mean[1] == pytest.approx(11 / 3)
-    assert mean[2] == pytest.approx(1 / 3)
-    assert 1 < mean[0] < 11 / 3
-    assert mean[0] == pytest.approx((2 + kept) / 3, rel=0.1)
+    expected = 1 + 10 / (11 * 12) * (2 / 2.01 - 0.5 / 1.01)
+    kept = expected + 2 * Y_SCALE * math.exp(-0.5 / math.sqrt(2))
+    assert means(policy) == pytest.approx([(2 + kept) / 3, 11 / 3, 1 / 3], rel=1e-12)
+
+
+@MODULES
+def test_nothing_is_clipped_while_all_payoffs_were_0(module: Any) -> None:
+    """There is no scale yet: cut off at 0 times anything, the first payoff would be lost."""
+    policy = module.SafeRidge(10, 1, 1)
+    for payoff in (0.0, 0.0, 5.0):
+        policy.select(np.ones((1, 1)))
+        policy.update(payoff)
+    assert means(policy) == pytest.approx([5 / 3, 5 / 3, 0.0], rel=1e-12)
 
 
 def play_both(X: np.ndarray, noise: Noise, rng: np.random.Generator, size: float, **more: Any):

@@ -35,15 +35,15 @@ class SafeRidge(SafeSettings):
     Six ridge regressions (`ridge` × 1, 10, 100, each without and with an intercept) forecast three
     things: the payoff, the payoff clipped, and the sign of what was clipped away, 0 if nothing was.
     Clipped means: its residual cut off at ±threshold_scale·s, s as in ClippedUCB but started at the
-    first payoff (while s is 0, a payoff that is not as expected is clipped whole). ρ is the
-    correlation of forecasts, each made before the payoff was seen, with what came, 0 if it is
-    negative, and ρ² is shrunk by n/(n+10); n rounds have L = (1 − ρ²)^{−n/2}. A regression with
-    ridge λ weighs λL, with an intercept a tenth of that, and its estimate is multiplied by the
-    slope of what came on its forecasts: once scaled, only the order of arms is left to judge. θ̂ is
-    the weighted mean, with payoffs as they are in the share (L−1)/(L+9) and clipped in the rest, L
-    the largest for the signs: if contexts tell where large residuals are, clipping would distort
-    the order of arms. Payoffs in other units change no arm; there is no width, so that it may
-    settle on a wrong arm where contexts do not vary.
+    first payoff that is not 0 (while s is 0, nothing is clipped). ρ is the correlation of
+    forecasts, each made before the payoff was seen, with what came, 0 if it is negative, and ρ² is
+    shrunk by n/(n+10); n rounds have L = (1 − ρ²)^{−n/2}. A regression with ridge λ weighs λL, with
+    an intercept a tenth of that, and its estimate is multiplied by the slope of what came on its
+    forecasts: once scaled, only the order of arms is left to judge. θ̂ is the weighted mean, with
+    payoffs as they are in the share (L−1)/(L+9) and clipped in the rest, L the largest for the
+    signs: if contexts tell where large residuals are, clipping would distort the order of arms.
+    Payoffs in other units change no arm; there is no width, so that it may settle on a wrong arm
+    where contexts do not vary.
     """
 
     look = Look("#AA4499", "P", "-")
@@ -71,7 +71,7 @@ class SafeRidge(SafeSettings):
         mean = self._came[0] + self._share[0] @ (forecasts[0] - self._told[0])
         residual = r - mean
         limit = self.threshold_scale * Y_SCALE * self._scale
-        clips = self.clips and t > 1 and abs(residual) > limit
+        clips = self.clips and self._scale > 0 and abs(residual) > limit
         self.clipped += bool(clips)
         kept = mean + math.copysign(limit, residual) if clips else r
         step = math.exp(0.5 / math.sqrt(t))

@@ -36,7 +36,7 @@ def safe_ridge_learn(state, x, payoff):
     scale = num[st.SAFE_SCALE]
     limit = num[st.SAFE_CLIP] * scale
     kept, sign = payoff, 0.0
-    if t > 1.0 and abs(residual) > limit:
+    if scale > 0.0 and abs(residual) > limit:
         kept, sign = mean + math.copysign(limit, residual), math.copysign(1.0, residual)
         state.counts[st.TOTAL, st.TRUNCATED] += 1
     step = math.exp(0.5 / math.sqrt(t))

@@ -29,11 +29,12 @@ def engine_of(policy: Recipe) -> int:
     """The version of the engine that this policy's runs come from.
 
     A later one than ENGINE_VERSION where a change made only its runs come out differently: the
-    circulated thresholds for ε < 1.
+    circulated thresholds for ε < 1, and SafeRidge while all payoffs were 0.
     """
     given = dict(policy.params)
     circulated = given.get("constants") == "circulated" and policy.name in ("FlatBTC", "TOFU")
-    return 3 if circulated and given.get("eps", 1.0) < 1 else ENGINE_VERSION
+    changed = policy.name == "SafeRidge" or (circulated and given.get("eps", 1.0) < 1)
+    return 3 if changed else ENGINE_VERSION
 
 
 Report = Callable[[int], None]

@@ -56,14 +56,14 @@ def test_tuning_finds_the_optimum_of_a_knob_with_the_protocols_budget(own: enter
 
     chosen, scores = entering.tune(own, made_up, DATA)
     assert own.knobs == ("ridge",)
-    assert len(scores) == len(tried) == 64
+    assert len(scores) == len(tried) == 128
     assert chosen["ridge"] == pytest.approx(150, rel=0.1)
 
 
 def test_plays_ahead_are_those_of_tuning_and_of_two_entries(own: entering.Own) -> None:
-    """64 configurations on two seeds of 35,000 plays; then defaults and choice on the board."""
+    """128 configurations on two seeds of 35,000 plays; then defaults and choice on the board."""
     judged = BOARD_SEEDS * sum(cell.horizon for cell in HELD_OUT)
-    assert entering.plays_ahead(own) == 64 * 2 * 35_000 + 2 * judged
+    assert entering.plays_ahead(own) == 128 * 2 * 35_000 + 2 * judged
     assert 0 < entering.seconds_per_play(own, plays=50) < 1
 
 
@@ -84,7 +84,7 @@ def test_an_entry_can_be_run_again_and_a_changed_one_is_found_out(
 ) -> None:
     monkeypatch.setattr(entering, "HELD_OUT", HELD_OUT[-1:])
     monkeypatch.setattr(entering, "BOARD_SEEDS", 2)
-    monkeypatch.setattr(entering, "tune", lambda *_: ({"ridge": 3.0}, [1.0] * 64))
+    monkeypatch.setattr(entering, "tune", lambda *_: ({"ridge": 3.0}, [1.0] * 128))
     entry = entering.enter(own, played, DATA)
     assert entry["entries"] == [{}, {"ridge": 3.0}]
     assert len(entry["runs"]) == 4

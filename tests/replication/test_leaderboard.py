@@ -19,7 +19,7 @@ from heavybandit.replication import (
 )
 from heavybandit.replication import leaderboard as board
 from heavybandit.replication.leaderboard import BOARD, RIDGE, Entry, Standings
-from heavybandit.replication.protocol import BOXES, HELD_OUT, KNOBS, SIZES, TRAINING
+from heavybandit.replication.protocol import BOXES, CENTRES, HELD_OUT, KNOBS, SIZES, TRAINING
 
 DATA = Path(__file__).parents[2] / "data"
 A, B = Entry("CRT", "tuned"), Entry("TOFU", "tuned")
@@ -36,7 +36,7 @@ def test_every_policy_is_tuned_in_all_the_knobs_that_it_has() -> None:
 def test_every_policy_gets_the_same_number_of_different_configurations() -> None:
     for name in KNOBS:
         tried = board.configurations(name)
-        assert len(tried) == sum(SIZES) == 64
+        assert len(tried) == sum(SIZES) == 128
         assert len({tuple(one.items()) for one in tried}) >= len(tried) - 4  # rounding may meet
         for knob in KNOBS[name]:
             low, high = protocol.range_of(name, knob)
@@ -48,11 +48,23 @@ def test_every_policy_gets_the_same_number_of_different_configurations() -> None
 def test_the_steps_that_follow_lie_in_boxes_around_the_best() -> None:
     for name, chosen in board.CHOSEN.items():
         tried = board.configurations(name)
-        for step, decades in enumerate(BOXES):
-            begin = sum(SIZES[: 1 + step])
-            for one in tried[begin : begin + SIZES[1 + step]]:
-                for knob, value in tried[chosen[step]].items():
-                    assert abs(math.log10(one[knob] / value)) <= decades + 0.01
+        for step, (decades, count) in enumerate(zip(BOXES, CENTRES, strict=True)):
+            begin, each = sum(SIZES[: 1 + step]), SIZES[1 + step] // count
+            assert len(chosen[step]) == count
+            for place, centre in enumerate(chosen[step]):
+                for one in tried[begin + place * each : begin + (place + 1) * each]:
+                    for knob, value in tried[centre].items():
+                        assert abs(math.log10(one[knob] / value)) <= decades + 0.01
+
+
+def test_centres_are_the_best_that_lie_in_no_box_of_a_better_one() -> None:
+    tried = [{"ridge": r, "width_scale": 1.0} for r in (1.0, 5.0, 20.0, 300.0, 1e5, 2e5)]
+    tried.append({"ridge": 5.0, "width_scale": 100.0})
+    scores = [3.0, 2.0, 4.0, 5.0, 6.0, 6.0, 2.0]
+    assert protocol.best_apart(tried, scores, 0) == (1, 6, 3, 4)
+    assert protocol.best_apart(tried, scores, 1) == (1, 6)
+    assert protocol.best_apart(tried, scores, 2) == (1,)
+    assert protocol.best_apart(tried, scores, 3) == (1,)
 
 
 def test_the_choices_are_those_of_lowest_score_in_the_data() -> None:
@@ -128,9 +140,13 @@ def test_no_order_is_stated_that_the_limits_do_not_support() -> None:
     rng = np.random.default_rng(0)
     noise = rng.normal(size=(1, 8))
     found = board_of((10 + noise).tolist(), (10 - noise).tolist(), (90 + noise).tolist())
-    ready = {"CRT": True, "TOFU": True, "GreedyRidge": True}
-    assert set(board.order(found, (A, B, RIDGE), ready)) == {(A, RIDGE), (B, RIDGE)}
-    assert board.order(found, (A, B, RIDGE), ready | {"GreedyRidge": False}) == []
+    none = {"CRT": 0.0, "TOFU": 0.0, "GreedyRidge": 0.0}
+    assert set(board.order(found, (A, B, RIDGE), none)) == {(A, RIDGE), (B, RIDGE)}
+    gap, off = found.gap(RIDGE, B, 3)
+    for slack, stated in ((gap - off - 1e-9, True), (gap - off, False)):
+        assert ((B, RIDGE) in board.order(found, (A, B, RIDGE), none | {"GreedyRidge": slack})) == (
+            stated
+        )
 
 
 def test_uniform_play_costs_100_percent_and_flags_are_shares() -> None:
@@ -157,18 +173,20 @@ def test_a_move_that_gains_puts_the_optimum_elsewhere(monkeypatch: pytest.Monkey
     assert {row["inside"] for row in board_tables.inside_rows(DATA)} == {"no"}
 
 
-def test_tuning_has_converged_if_it_is_inside_and_its_last_step_gained_little(
+def test_slack_is_what_the_second_half_and_the_best_move_gain(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Two policies with made-up scores; the last 8 configurations are those of the last step."""
-    before = [20.0] * (sum(SIZES) - 8)
-    scores = {"CRT": np.array(before + [18.0] * 8), "TOFU": np.array(before + [17.9] * 8)}
-    rows = [{"policy": "CRT", "inside": "yes"}, {"policy": "TOFU", "inside": "yes"}]
-    monkeypatch.setattr(board_tables, "scores", lambda *_: scores)
+    """Two policies with made-up scores: one gains 3 late and 5 by a move, the other nothing."""
+    half = sum(SIZES) // 2
+    late = np.array([20.0] * half + [17.0] * half)
+    rows = [
+        {"policy": "CRT", "× 10": 4.0, "÷ 10": -5.0},
+        {"policy": "CRT", "× 10": -1.0, "÷ 10": 0.0},
+        {"policy": "TOFU", "× 10": 4.0, "÷ 10": 0.0},
+    ]
+    monkeypatch.setattr(board_tables, "scores", lambda *_: {"CRT": late, "TOFU": late[::-1]})
     monkeypatch.setattr(board_tables, "inside_rows", lambda _: rows)
-    assert board_tables.converged(DATA) == {"CRT": True, "TOFU": False}
-    rows[0]["inside"] = "no"
-    assert board_tables.converged(DATA) == {"CRT": False, "TOFU": False}
+    assert board_tables.slack(DATA) == {"CRT": 8.0, "TOFU": 0.0}
 
 
 def test_the_committed_table_is_what_data_gives(tmp_path: Path) -> None:

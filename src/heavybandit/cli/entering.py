@@ -36,6 +36,7 @@ from ..replication.protocol import (
     Cell,
     Trial,
     Trials,
+    best_apart,
     exact_bound,
     first_step,
     next_step,
@@ -148,7 +149,8 @@ def tune(own: Own, sweep: Sweep, data: str | Path) -> tuple[dict[str, float], li
         costs = per_play(sweep(plan), len(TRAINING), TUNING_SEEDS) / uniform
         scores += costs.mean(axis=(0, 1)).tolist()
         if step < len(SIZES):
-            tried += next_step(tried[int(np.argmin(scores))], step)
+            best = best_apart(tried, scores, step - 1)
+            tried += next_step([tried[i] for i in best], step)
     return tried[int(np.argmin(scores))], scores
 
 

@@ -66,7 +66,7 @@ def inside_rows(folder: str | Path) -> list[dict[str, Any]]:
     moved = moved / uniform
     rows, at = [], 0
     for i, policy in enumerate(KNOBS):
-        tried, chosen = configurations(policy), CHOSEN[policy][-1]
+        tried, (chosen,) = configurations(policy), CHOSEN[policy][-1]
         step = next(k for k in range(len(SIZES)) if chosen < sum(SIZES[: k + 1]))
         before = sum(SIZES[:step])  # configurations of each policy in the steps before
         column = 1 + len(KNOBS) * before + i * SIZES[step] + chosen - before
@@ -91,14 +91,14 @@ def inside_rows(folder: str | Path) -> list[dict[str, Any]]:
     return rows
 
 
-def converged(folder: str | Path) -> dict[str, bool]:
-    """Whether a policy's tuning has converged, as `protocol` says."""
-    found, last = scores(folder, len(SIZES)), SIZES[-1]
-    outside = {row["policy"] for row in inside_rows(folder) if row["inside"] == "no"}
-    return {
-        policy: policy not in outside and bool(tried[:-last].min() - tried.min() <= MARGIN)
-        for policy, tried in found.items()
-    }
+def slack(folder: str | Path) -> dict[str, float]:
+    """How much lower a longer search might have come with a policy, as `protocol` says."""
+    found, half = scores(folder, len(SIZES)), sum(SIZES) // 2
+    gains = {policy: float(tried[:half].min() - tried.min()) for policy, tried in found.items()}
+    most = dict.fromkeys(found, 0.0)
+    for row in inside_rows(folder):
+        most[row["policy"]] = max(most[row["policy"]], -row["× 10"], -row["÷ 10"])
+    return {policy: gains[policy] + most[policy] for policy in found}
 
 
 def board_rows(found: Standings, same: Floats) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ from ..policy import Floats
 from .protocol import (
     BOARD_SEEDS,
     BOXES,
+    CENTRES,
     FIRST_BOARD_SEED,
     FIRST_TUNING_SEED,
     HELD_OUT,
@@ -30,6 +31,7 @@ from .protocol import (
     Judged,
     Shown,
     Trials,
+    best_apart,
     contestant,
     first_step,
     moves,
@@ -37,37 +39,23 @@ from .protocol import (
 )
 from .statistics import mean_limit
 
-CHOSEN: dict[str, tuple[int, ...]] = {
-    "SupBMM": (19, 32, 48, 60),
-    "SupBTC": (11, 33, 33, 62),
-    "MoM": (12, 12, 12, 60),
-    "MENU": (28, 28, 28, 28),
-    "LinUCB": (6, 43, 43, 43),
-    "Thompson": (6, 43, 43, 43),
-    "CRT": (6, 38, 51, 51),
-    "TOFU": (6, 43, 43, 43),
-    "HeavyOFUL": (21, 32, 53, 61),
-    "HvtUCB": (30, 46, 55, 55),
-    "ClippedUCB": (26, 41, 55, 57),
-    "ClippedUCB, clips off": (6, 43, 43, 43),
-    "SafeRidge": (25, 39, 48, 48),
-    "GreedyRidge": (6, 43, 43, 43),
-}
-"""By policy, which of its configurations scored lowest after each step of the tuning."""
+CHOSEN: dict[str, tuple[tuple[int, ...], ...]] = {}
+"""By policy, which of its configurations were best after each step of the tuning: those around
+which the next step looks, and at last the winner."""
 
 
 def configurations(policy: str, steps: int = len(SIZES)) -> list[dict[str, float]]:
     """What is tried of a policy in so many steps, in order."""
     found = first_step(policy, KNOBS[policy])
-    for step, winner in enumerate(CHOSEN.get(policy, ())[: steps - 1], start=1):
+    for step, best in enumerate(CHOSEN.get(policy, ())[: steps - 1], start=1):
         if step < len(SIZES):
-            found += next_step(found[winner], step)
+            found += next_step([found[i] for i in best], step)
     return found
 
 
 def tuned(policy: str) -> dict[str, float]:
     """The configuration that tuning chose."""
-    return configurations(policy)[CHOSEN[policy][-1]]
+    return configurations(policy)[CHOSEN[policy][-1][0]]
 
 
 UNIFORM = recipe("Uniform")
@@ -156,7 +144,7 @@ STEPS = (
     *(
         Trials(
             f"tuning_{2 + i}",
-            f"{SIZES[1 + i]} more around the best so far, {decades:.2g} decades to each side",
+            f"{SIZES[1 + i]} more around the best {CENTRES[i]}, {decades:.2g} decades to each side",
             TRAINING,
             SIZES[1 + i] * len(KNOBS),
             functools.partial(_step, 2 + i),
@@ -227,9 +215,12 @@ def scores(folder: str | Path, steps: int) -> dict[str, Floats]:
     return {policy: np.concatenate(tried) for policy, tried in parts.items()}
 
 
-def best(folder: str | Path, steps: int) -> dict[str, int]:
-    """The configuration of lowest score after so many steps; of equal ones the first."""
-    return {policy: int(np.argmin(tried)) for policy, tried in scores(folder, steps).items()}
+def best(folder: str | Path, steps: int) -> dict[str, tuple[int, ...]]:
+    """The configurations that count after so many steps, as `protocol.best_apart` says."""
+    return {
+        policy: best_apart(configurations(policy, steps), tried.tolist(), steps - 1)
+        for policy, tried in scores(folder, steps).items()
+    }
 
 
 @dataclass(frozen=True)
@@ -315,16 +306,17 @@ def flags(folder: str | Path) -> tuple[Floats, Floats]:
 
 
 def order(
-    found: Standings, entries: Sequence[Entry], converged: dict[str, bool]
+    found: Standings, entries: Sequence[Entry], slack: dict[str, float]
 ) -> list[tuple[Entry, Entry]]:
     """All pairs of which the first costs less, by limits that hold for all pairs together.
 
-    Nobody whose tuning has not converged is said to cost more.
+    Also if the other, by its name, could be tuned to cost that much less.
     """
     pairs = [(a, b) for i, a in enumerate(entries) for b in entries[i + 1 :]]
     below = []
     for a, b in pairs:
         gap, off = found.gap(a, b, len(pairs))
-        if abs(gap) > off:
-            below.append((a, b) if gap < 0 else (b, a))
-    return [(cheap, dear) for cheap, dear in below if converged[dear.name]]
+        cheap, dear = (a, b) if gap < 0 else (b, a)
+        if abs(gap) - off > slack[dear.name]:
+            below.append((cheap, dear))
+    return below

@@ -4,39 +4,40 @@ Written down before it is run, and the same for everyone:
 
 - **Knobs.** A policy is tuned in those of `RANGES` that it has, and in nothing else.
 - **Budget.** Every policy gets the same number of configurations, whether it has one knob or four:
-  32 points of Sobol's sequence over the ranges, on a logarithmic scale; 16 points in a box of one
-  decade to each side around the best of them; 8 in a box of half a decade to each side around the
-  best of all so far; and 8 in a box of a quarter. The boxes may leave the ranges, so that these
-  widen by themselves.
+  64 points of Sobol's sequence over the ranges, on a logarithmic scale; 8 points around each of the
+  4 best of them, in boxes of one decade to each side; 8 around each of the 2 best of all so far, in
+  boxes of half a decade; and 16 around the best, in a box of a quarter. Of centres that lie in one
+  another's boxes only the best counts. Boxes may leave the ranges, so that these widen by
+  themselves.
 - **Training.** A configuration's score is its mean cost, in percent of uniform play's, over the
   training cells on two seeds. The lowest score wins, and of equal ones the first.
 - **Judgement.** Everyone plays the held-out cells, on seeds that tuning never saw. No held-out cell
   is a training cell; one has a world of theirs, at another horizon and with other information.
 - **Moves.** Afterwards each knob of each winner is moved by a decade up and down, on the training
   cells. A winner lies inside its range if no move scores more than 2 points lower than it does.
-- **Convergence.** A policy's tuning has converged if its winner lies inside its range and the last
-  step has lowered its score by at most 2 points. Of a policy whose tuning has not, only an upper
-  limit of what tuning could reach is known: it is never said to cost more than another.
+- **Slack.** What the second half of a policy's budget gained over the first, and what the best move
+  gains: how much lower a longer search might have come. It is taken off before a policy is said to
+  cost more than another.
 - **Limits.** Costs are averaged over the held-out cells, seed by seed; differences are paired. All
   differences that are stated have simultaneous limits (Bonferroni, Student's t, 95 % together).
-  No order is stated that they do not support.
+  No order is stated that they, and the slack of the one that costs more, do not support.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..pipeline.recipes import Recipe, make_world, recipe, with_bound
-from ..pipeline.spec import ENGINE_VERSION, Plan, RunSpec, Spec, number
+from ..pipeline.spec import Plan, RunSpec, Spec, engine_of, number
 from ..policy import Floats
 
 RANGES = {
-    "ridge": (1e-2, 1e5),
+    "ridge": (1e-5, 1e5),
     "width_scale": (1e-7, 10.0),
     "threshold_scale": (1e-3, 100.0),
     "level_scale": (1e-3, 10.0),
@@ -69,8 +70,9 @@ most rounds."""
 UNBOUNDED = ("Uniform", "GreedyRidge", "LinUCB", "Thompson", "ClippedUCB", "SafeRidge")
 """Who needs no bound on a moment."""
 
-SIZES = (32, 16, 8, 8)  # configurations of each step of the tuning
-BOXES = (1.0, 1 / 2, 1 / 4)  # how many decades those after the first reach to each side
+SIZES = (64, 32, 16, 16)  # configurations of each step of the tuning
+CENTRES = (4, 2, 1)  # around how many of the best so far those after the first lie
+BOXES = (1.0, 1 / 2, 1 / 4)  # how many decades they reach to each side
 MARGIN = 2.0  # points of score
 TUNING_SEEDS, FIRST_TUNING_SEED = 2, 900
 BOARD_SEEDS, FIRST_BOARD_SEED = 8, 600
@@ -253,14 +255,35 @@ def first_step(policy: str, knobs: tuple[str, ...]) -> list[dict[str, float]]:
     return found
 
 
-def next_step(centre: dict[str, float], step: int) -> list[dict[str, float]]:
-    """The configurations that are tried around the best of `step` steps."""
-    points, decades = (2 * _unit_points(SIZES[step], len(centre)) - 1).tolist(), BOXES[step - 1]
+def best_apart(
+    tried: Sequence[dict[str, float]], scores: Sequence[float], step: int
+) -> tuple[int, ...]:
+    """Around which configurations a step looks: the best so far, none in the box of a better one.
+
+    After the last step: the best. Of equal scores the first counts.
+    """
+    count, decades = (CENTRES[step], BOXES[step]) if step < len(CENTRES) else (1, 0.0)
+    found: list[int] = []
+    for i in np.argsort(scores, kind="stable").tolist():
+        far = (
+            any(abs(np.log10(tried[i][n] / c)) > decades for n, c in tried[j].items())
+            for j in found
+        )
+        if len(found) < count and all(far):
+            found.append(i)
+    return tuple(found)
+
+
+def next_step(centres: Sequence[dict[str, float]], step: int) -> list[dict[str, float]]:
+    """The configurations that are tried around these, after `step` steps."""
+    each, decades = SIZES[step] // CENTRES[step - 1], BOXES[step - 1]
+    points = (2 * _unit_points(each, len(centres[0])) - 1).tolist()
     return [
         {
             n: rounded(c * 10 ** (decades * x))
             for (n, c), x in zip(centre.items(), point, strict=True)
         }
+        for centre in centres
         for point in points
     ]
 
@@ -368,7 +391,7 @@ class Trials(Plan):
             "entries": [entry.as_json() for entry in self.entries],
             "seeds": self.seeds,
             "first_seed": self.first_seed,
-            "engine": ENGINE_VERSION,
+            "engine": max(map(engine_of, self.entries)),
         }
 
     def horizon(self, cell: Cell) -> int:

@@ -39,7 +39,22 @@ from .protocol import (
 )
 from .statistics import mean_limit
 
-CHOSEN: dict[str, tuple[tuple[int, ...], ...]] = {}
+CHOSEN: dict[str, tuple[tuple[int, ...], ...]] = {
+    "SupBMM": ((16, 35, 31, 47), (66, 76), (108,), (121,)),
+    "SupBTC": ((11, 41, 7, 59), (79, 94), (96,), (124,)),
+    "MoM": ((62, 14, 30, 38), (84, 62), (84,), (84,)),
+    "MENU": ((46, 1, 52, 41), (67, 68), (67,), (122,)),
+    "LinUCB": ((29, 2, 61, 34), (95, 29), (95,), (95,)),
+    "Thompson": ((2, 54, 58, 50), (68, 78), (68,), (68,)),
+    "CRT": ((34, 26, 41, 6), (71, 67), (97,), (113,)),
+    "TOFU": ((34, 22, 41, 37), (71, 81), (71,), (71,)),
+    "HeavyOFUL": ((42, 2, 22, 38), (79, 93), (79,), (121,)),
+    "HvtUCB": ((54, 42, 37, 22), (54, 42), (100,), (119,)),
+    "ClippedUCB": ((26, 41, 34, 53), (26, 41), (103,), (103,)),
+    "ClippedUCB, clips off": ((29, 2, 41, 34), (95, 29), (95,), (95,)),
+    "SafeRidge": ((25, 33, 17, 13), (68, 78), (68,), (113,)),
+    "GreedyRidge": ((41, 18, 21, 6), (41, 76), (41,), (41,)),
+}
 """By policy, which of its configurations were best after each step of the tuning: those around
 which the next step looks, and at last the winner."""
 

@@ -149,6 +149,15 @@ def test_no_order_is_stated_that_the_limits_do_not_support() -> None:
         )
 
 
+def test_an_order_must_hold_with_the_constants_of_counter_examples_too() -> None:
+    noise = np.random.default_rng(0).normal(size=(1, 8))
+    none = {"CRT": 0.0, "TOFU": 0.0}
+    for cost, stated in ((10, []), (80, [(A, B)])):
+        other = Entry("TOFU, other constants", "counter")
+        costs = np.stack([10 + noise, 90 - noise, cost - noise], axis=2)
+        assert board.order(Standings((A, B, other), costs), (A, B), none) == stated
+
+
 def test_uniform_play_costs_100_percent_and_flags_are_shares() -> None:
     found = board.standings(DATA)
     uniform = next(entry for entry in BOARD if entry.name == "Uniform")

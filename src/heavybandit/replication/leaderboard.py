@@ -325,13 +325,15 @@ def order(
 ) -> list[tuple[Entry, Entry]]:
     """All pairs of which the first costs less, by limits that hold for all pairs together.
 
-    Also if the other, by its name, could be tuned to cost that much less.
+    Also if the other, by its name, could be tuned to cost that much less, and with each of the
+    constants that a counter-example gives it.
     """
     pairs = [(a, b) for i, a in enumerate(entries) for b in entries[i + 1 :]]
     below = []
-    for a, b in pairs:
-        gap, off = found.gap(a, b, len(pairs))
-        cheap, dear = (a, b) if gap < 0 else (b, a)
-        if abs(gap) - off > slack[dear.name]:
+    for pair in pairs:
+        cheap, dear = sorted(pair, key=found.mean)
+        counters = [e for e in found.group("counter") if e.name.startswith(f"{dear.name},")]
+        gaps = [found.gap(one, cheap, len(pairs)) for one in (dear, *counters)]
+        if all(gap - off > slack[dear.name] for gap, off in gaps):
             below.append((cheap, dear))
     return below

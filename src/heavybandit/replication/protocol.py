@@ -20,7 +20,8 @@ Written down before it is run, and the same for everyone:
   cost more than another.
 - **Limits.** Costs are averaged over the held-out cells, seed by seed; differences are paired. All
   differences that are stated have simultaneous limits (Bonferroni, Student's t, 95 % together).
-  No order is stated that they, and the slack of the one that costs more, do not support.
+  No order is stated that they, and the slack of the one that costs more, do not support; nor one
+  that other constants of that one, recorded as a counter-example, contradict.
 """
 
 from __future__ import annotations

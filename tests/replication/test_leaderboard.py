@@ -37,7 +37,9 @@ def test_every_policy_gets_the_same_number_of_different_configurations() -> None
     for name in KNOBS:
         tried = board.configurations(name)
         assert len(tried) == sum(SIZES) == 128
-        assert len({tuple(one.items()) for one in tried}) >= len(tried) - 4  # rounding may meet
+        # Rounding may meet; and where one knob is all, boxes that overlap have points in common.
+        common = 4 if len(KNOBS[name]) > 1 else 12
+        assert len({tuple(one.items()) for one in tried}) >= len(tried) - common
         for knob in KNOBS[name]:
             low, high = protocol.range_of(name, knob)
             first = [one[knob] for one in tried[: SIZES[0]]]
@@ -85,7 +87,9 @@ def test_tuning_never_sees_a_held_out_cell_nor_a_seed_of_the_board() -> None:
 
 def test_plans_know_how_many_entries_they_make() -> None:
     for plan in board.EXPERIMENTS:
-        assert plan.count == len(plan.entries) == len(set(plan.entries))
+        assert plan.count == len(plan.entries)
+    for judged in (board.MOVES, board.JUDGED, board.FLAGS):
+        assert len(judged.entries) == len(set(judged.entries))
 
 
 @pytest.mark.parametrize("cell", [*TRAINING, *HELD_OUT], ids=lambda cell: cell.name)

@@ -380,6 +380,7 @@ BEYOND = {  # numbers of chapter 09's prose that no output has, and why
     "2,000": "plays of board_flags, leaderboard.FLAGS",
     "99": "board_tables.FROZEN",
     "150": "SupBMM's plays per round, 125 to 179 on the held-out cells",
+    "84.7": "what the third board gave SupBMM, in the history of data/leaderboard.csv",
     "2310.18701": ARXIV,
     "2506.04775": ARXIV,
 }

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from ..pipeline.recipes import Recipe, recipe
@@ -235,7 +236,7 @@ class Cell:
         runs = self.six | self.controls
         return min(runs, key=lambda name: runs[name].per_play)
 
-    @property
+    @cached_property
     def outperform(self) -> str:
         """Both of the paper's algorithms cost less than each of the four baselines."""
         return self.below(("SupBMM", "SupBTC"), BASELINE_NAMES)
@@ -250,7 +251,7 @@ class Cell:
         """SupBMM costs less than each of the other five."""
         return self.below(("SupBMM",), ("SupBTC", *BASELINE_NAMES))
 
-    @property
+    @cached_property
     def learns(self) -> str:
         """Both of the paper's algorithms cost less than uniform play."""
         return self.below(("SupBMM", "SupBTC"), ("Uniform",))

@@ -196,6 +196,9 @@ def new_state(
     clock[GROWS] = 0  # without stages there is one index set, and it always grows
     stage = np.zeros((S, N_STAGE), dtype=np.int64)
     stage[:, LOOK_AT] = stage[:, LOOK_AT_SIZE] = FIRST_SUSPECTS
+    whiten = np.zeros((B, d, d))
+    # Nothing is known yet: no payoff but 0 could be cleared.
+    whiten[:, range(d), range(d)] = 1e150
     return State(
         num=np.array([eps, gain, offset, growth, scale, level, 0.0, threshold, *constants]),
         clock=clock,
@@ -210,8 +213,7 @@ def new_state(
         btc=Truncation(
             gram=np.zeros((B, d, d)),
             gram_lost=np.zeros((B, d, d)),
-            # Nothing is known yet: no payoff but 0 could be cleared.
-            whiten=np.repeat(1e150 * np.eye(d)[None], B, axis=0),
+            whiten=whiten,
             leverage=np.full(B, np.inf if eps == 1 else 0.0),
             chunks=np.zeros((pool, CHUNK, d)),
             chunk_next=np.full(pool, -1, dtype=np.int64),

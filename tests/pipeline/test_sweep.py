@@ -15,9 +15,9 @@ import pytest
 
 from forging import contents
 from heavybandit.pipeline.recipes import recipe
-from heavybandit.pipeline.spec import made_with
+from heavybandit.pipeline.spec import Together, made_with
 from heavybandit.pipeline.store import Store
-from heavybandit.pipeline.sweep import SweepError, sweep
+from heavybandit.pipeline.sweep import Summary, SweepError, sweep
 from heavybandit.pipeline.tables import consolidate
 from tiny import LARGER
 
@@ -167,6 +167,14 @@ def test_two_sweeps_at_once_share_the_work(tmp_path, reference):
     assert a.done + b.done == 64, "a run was done twice, or not at all"
     assert a.found + a.done + a.elsewhere == b.found + b.done + b.elsewhere == 64
     assert bytes_of(Store(folder), tmp_path / "data") == reference
+
+
+def test_a_run_that_two_experiments_share_is_one_run_and_nobody_elses(tmp_path):
+    mine = replace(LARGER, horizons=(600,), seeds=2)
+    more = replace(mine, policies=LARGER.policies[1:], seeds=3)
+    summary = sweep(Together((mine, more)), Store(tmp_path), progress=False)
+    assert len(mine.runs()) + len(more.runs()) == 16 + 18
+    assert summary == Summary(runs=16 + 6, found=0, done=16 + 6, elsewhere=0)
 
 
 def test_ctrl_c_stops_promptly_and_keeps_what_is_finished(tmp_path):

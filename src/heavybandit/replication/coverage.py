@@ -21,7 +21,7 @@ from .. import instances, theory
 from ..checks import one_of, whole
 from ..noise import Noise
 from ..pipeline.recipes import NOISES, Recipe, digest, spelled_out
-from ..pipeline.spec import Plan, Report, Spec, number
+from ..pipeline.spec import DRAW, Plan, Report, Spec, number
 from ..policy import CONTEXT_STREAM, NOISE_STREAM, TIE, Floats, stream
 
 COUNTING = 2
@@ -383,6 +383,10 @@ class CoverageSpec(Spec):
     def plays(self) -> int:
         """All payoffs that are drawn."""
         return self.reps * len(self.make_design().V) * self.plays_a_round
+
+    @property
+    def work(self) -> float:
+        return self.plays * DRAW
 
     def text(self) -> str:
         return (

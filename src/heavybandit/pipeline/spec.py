@@ -294,7 +294,7 @@ class Experiment(Plan):
     policies: tuple[Recipe, ...]  # v may be "printed" or "exact"
     horizons: tuple[int, ...]  # in plays
     _: KW_ONLY
-    checkpoints: int = 100  # points a curve
+    checkpoints: int = 100  # points per curve
     curve_seeds: int = 10  # curves go into data/ for so many seeds; totals for all
     audit: bool = False  # audited runs: instead of curves, what each stage counted
 

@@ -146,7 +146,7 @@ class Trial:
     eps: float  # ε
     horizon: int  # T
     delta: float  # δ
-    plays: int  # plays a round
+    plays: int  # plays per round
 
     def __post_init__(self) -> None:
         one_of("estimator", self.estimator, ESTIMATORS)
@@ -265,7 +265,7 @@ class Case:
     eps: float  # ε; v is the exact moment of that order
     horizon: int  # T, which the confidence factor depends on
     delta: float  # δ
-    plays: int = 0  # plays a round; 0 for as many as Proposition 1 prints (BMM) or one (BTC)
+    plays: int = 0  # plays per round; 0 for as many as Proposition 1 prints (BMM) or one (BTC)
 
 
 @functools.cache
@@ -401,7 +401,7 @@ class Coverage(Plan):
 
     estimator: str
     cases: tuple[Case, ...]
-    reps: int  # repetitions a seed
+    reps: int  # repetitions per seed
 
     def as_json(self) -> dict[str, Any]:
         specs = [CoverageSpec(self.estimator, case, self.reps, seed=0) for case in self.cases]

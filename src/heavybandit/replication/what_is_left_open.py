@@ -160,7 +160,7 @@ PRACTICE = (
 CIRCULATED = Beside(
     name="circulated",
     what="Section 6 with the circulated constants at 10⁴ plays, beside greedy ridge regression "
-    "with as many plays a round",
+    "with as many plays per round",
     worlds=tuple(recipe("section6", noise=law) for law in ("student-t", "pareto")),
     policies=(
         *(informed(p, "printed", 1.0, constants="circulated") for p in (*FLAT, *BASELINES)),
@@ -437,7 +437,7 @@ COLUMNS = (
 
 
 def write_table(found: list[Cell], folder: str | Path) -> Path:
-    """The map as a table, a line a cell: costs a play, and what is true there."""
+    """The map as a table, one line per cell: costs per play, and what is true there."""
     rows = [
         [cell.instance, cell.law, cell.horizon, cell.width, cell.explore]
         + [len(cell.six["SupBMM"].seeds)]

@@ -38,6 +38,8 @@ CONTEXT_STREAM, NOISE_STREAM, POLICY_STREAM, THETA_STREAM = range(4)
 
 EXPLORE_RULES = ("first", "random", "widest", "optimistic")
 CONSTANTS = ("theory", "circulated")
+SHOWN = ("zero", "noise")
+"""What a copy may be shown beside its run: payoffs of 0, or the noise of the same plays alone."""
 
 NOT_GIVEN = inspect.Parameter.empty
 

@@ -158,6 +158,15 @@ for order in {orders}:
     assert in_python(code) == list(orders)
 
 
+def test_no_python_file_is_longer_than_450_lines():
+    """Nor a test, nor a script of the book."""
+    root = PACKAGE.parents[1]
+    files = [file for room in ("src", "tests", "book") for file in (root / room).rglob("*.py")]
+    assert len(files) > 150
+    lines = {str(file.relative_to(root)): file.read_bytes().count(b"\n") for file in files}
+    assert {name: n for name, n in lines.items() if n > 450} == {}
+
+
 def test_the_public_names_are_those_of_the_policies_and_a_few_more():
     assert {"SupBTC", "HvtUCB", "Run", "simulate", "section6", "paper"} <= set(heavybandit.__all__)
     assert set(heavybandit.__all__) <= set(dir(heavybandit))

@@ -96,16 +96,8 @@ def test_a_bad_argument_is_refused_by_name(name: str, argument: str) -> None:
             build(name, **{argument: value})
 
 
-SCALES = (
-    "v",
-    "width_scale",
-    "clip_scale",
-    "clip",
-    "width",
-    "alpha",
-    "level_scale",
-    "threshold_scale",
-)
+SCALED = ("width", "clip", "level", "threshold")
+SCALES = ("v", "clip", "width", "alpha", *(f"{what}_scale" for what in SCALED))
 LIMITS = {
     **dict.fromkeys(SCALES, (LARGEST, 1 / LARGEST)),
     "delta": (checks.LEAST_DELTA, 1 - 1e-16),

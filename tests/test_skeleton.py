@@ -1,6 +1,8 @@
 """The project's frame: locks, environment, citation, versions and browsers."""
 
+import os
 import re
+import subprocess
 import tomllib
 from importlib.metadata import version
 from itertools import product
@@ -154,3 +156,12 @@ def test_the_ci_script_looks_for_the_browsers_that_the_tests_look_for():
     (named,) = re.findall(r"for name in ([^;]+);", read(".ci/run"))
     (looked_for,) = re.findall(r"^NAMES = \((.*)\)$", read("tests/browser/chromium.py"), re.M)
     assert named.split() == re.findall(r'"([^"]+)"', looked_for)
+
+
+def test_make_lets_python_keep_its_bytecode_whatever_the_surroundings_say(tmp_path):
+    """Without it each of hundreds of processes compiles all libraries again."""
+    more = tmp_path / "more.mk"
+    more.write_text('said:\n\t@echo "$${PYTHONDONTWRITEBYTECODE-kept}"\n')
+    make = ["make", "--no-print-directory", "-f", ROOT / "Makefile", "-f", more, "said"]
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    assert subprocess.check_output(make, cwd=tmp_path, env=env, text=True) == "kept\n"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .checks import one_of
 from .noise import Form, payoff_form
-from .policy import Floats
+from .policy import SHOWN, Floats
 from .simulate import (
     Report,
     Run,
@@ -29,9 +29,6 @@ from .simulate import (
 )
 
 Ints = NDArray[np.int64]
-
-SHOWN = ("zero", "noise")
-"""What a copy may be shown: payoffs of 0, or the noise of the same plays, with mean 0."""
 
 
 @dataclass(frozen=True)

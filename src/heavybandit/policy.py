@@ -38,6 +38,8 @@ CONTEXT_STREAM, NOISE_STREAM, POLICY_STREAM, THETA_STREAM = range(4)
 
 EXPLORE_RULES = ("first", "random", "widest", "optimistic")
 CONSTANTS = ("theory", "circulated")
+SHOWN = ("zero", "noise")
+"""What a copy may be shown beside its run: payoffs of 0, or the noise of the same plays alone."""
 
 NOT_GIVEN = inspect.Parameter.empty
 
@@ -213,18 +215,18 @@ class Policy(Declared):
 
     def _checked_contexts(self, contexts: ArrayLike) -> Floats:
         X = _as_floats("contexts", contexts, (self.n_arms, self.dim), "(n_arms, dim)")
+        with np.errstate(over="ignore"):  # an infinite length is too long all the same
+            lengths = np.sqrt(np.add.reduce(X * X, axis=1))
+        if lengths.max() <= LONGEST:  # not so where an entry is infinite or not a number
+            return X
         if not np.isfinite(X).all():
             arm = int(np.flatnonzero(~np.isfinite(X).all(axis=1))[0])
             raise ValueError(f"contexts must be finite; the context of arm {arm} is {X[arm]}")
-        with np.errstate(over="ignore"):  # an infinite length is too long all the same
-            lengths = np.sqrt((X * X).sum(axis=1))
-        if lengths.max() > LONGEST:
-            arm = int(np.argmax(lengths))
-            raise ValueError(
-                f"contexts must have Euclidean norm at most 1, as the paper assumes; "
-                f"the context of arm {arm} has norm {lengths[arm]:.6g}"
-            )
-        return X
+        arm = int(np.argmax(lengths))
+        raise ValueError(
+            f"contexts must have Euclidean norm at most 1, as the paper assumes; "
+            f"the context of arm {arm} has norm {lengths[arm]:.6g}"
+        )
 
     def _checked_payoffs(self, payoffs: ArrayLike) -> Floats:
         y = _as_floats("payoffs", payoffs, (self.plays,), "(plays,)")

@@ -156,7 +156,7 @@ def play_all(
         most = max([world.n_arms * world.dim, *(p.policy.plays for p in players)])
         block = max(1, BLOCK_DOUBLES // most)
     block = whole("block", block, 1)
-    # Worlds may look at the plays a round (Theorem 3's stages are counted in plays), so only
+    # Worlds may look at the plays per round (Theorem 3's stages are counted in plays), so only
     # policies that agree on them can share contexts.
     with reporting(progress, sum(p.policy.plays * p.policy.rounds for p in players)) as report:
         for plays in dict.fromkeys(p.policy.plays for p in players):
@@ -168,7 +168,7 @@ def play_all(
 def _play_together(
     players: list[_Player], world: World, seed: int, block: int, report: Report
 ) -> None:
-    """Let policies with the same plays a round go through the same contexts, block by block."""
+    """Let policies with the same plays per round go through the same contexts, block by block."""
     plays = players[0].policy.plays
     rounds = max(p.policy.rounds for p in players)
     name = world_name(world)

@@ -232,7 +232,7 @@ def lemma8(unif_mean: float, bound: float, unif_count: float, gamma: float, eps:
 
 @checked()
 def mom_schedule(horizon: float, eps: float) -> tuple[int, int]:
-    """MoM's rounds and plays a round (Section 6's baseline): m = ⌊T^{2ε/(1+3ε)}⌋,  r = ⌊T/m⌋."""
+    """MoM's rounds and plays per round (Section 6's baseline): m = ⌊T^{2ε/(1+3ε)}⌋,  r = ⌊T/m⌋."""
     rounds = math.floor(horizon ** (2 * eps / (1 + 3 * eps)) * (1 + 1e-12))  # 1000^{1/3} is 10
     return rounds, math.floor(horizon / rounds)
 
@@ -391,7 +391,7 @@ def hvt_ucb_beta(
 def horizon_of_use(
     bound: Callable[[float], float], regret_per_play: float, start: float = 3.0, stop: float = 1e300
 ) -> float:
-    """The horizon T* from which on bound(T) < ρT, where ρ is the regret a play (no statement).
+    """The horizon T* from which on bound(T) < ρT, where ρ is the regret per play (no statement).
 
     `start` if the bound is below ρT throughout, infinity if it is not below at the largest T
     looked at. With ρ = TRIVIAL this is the horizon from which a bound beats knowing nothing.

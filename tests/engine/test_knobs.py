@@ -105,3 +105,9 @@ def test_thresholds_below_a_variance_are_scaled_where_they_are_raised(scale: flo
         fast.update(payoff)
         literal.update(payoff)
     assert fast.diagnostics["history_scans"] > 100
+
+
+def test_uniform_play_holds_no_matrix_however_many_dimensions():
+    """At d = 10,001 one matrix would take 800 MB, and it has nothing to estimate."""
+    arrays = [part for part in hb.Uniform(2, 4, 10_001)._state if isinstance(part, np.ndarray)]
+    assert sum(array.nbytes for array in arrays) < 2**20

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ from setuptools import find_packages
 
 import heavybandit as hb
 from heavybandit.noise import OwnNoise, as_noise
-from heavybandit.own.loading import files_of, place
+from heavybandit.own.loading import files_of, load, place
 from heavybandit.own.templates.noise import MyNoise
 from heavybandit.own.templates.policy import MyPolicy
 from heavybandit.own.templates.world import MyWorld
@@ -93,3 +95,14 @@ def test_the_template_policy_is_better_than_uniform_play_on_section_6(noise):
         mine, uniform = hb.simulate_all(field, world, seed)
         assert mine.regret < 0.9 * uniform.regret
         assert (mine.policy, mine.diagnostics) == ("MyPolicy", {})
+
+
+def test_a_file_is_loaded_as_it_is_now_and_no_bytecode_is_kept_of_it(tmp_path, monkeypatch):
+    """Python takes bytecode for current after a change of the same length in the same second."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    file = tmp_path / "mine.py"
+    for value in (1, 2):
+        file.write_text(f"def answer():\n    return {value}\n")
+        os.utime(file, (10**9, 10**9))
+        assert load(str(file), "answer")() == value
+    assert list(tmp_path.iterdir()) == [file]

@@ -24,7 +24,7 @@ from heavybandit.pipeline.recipes import (
     recipe,
     with_bound,
 )
-from heavybandit.pipeline.spec import ENGINE_VERSION, Experiment, RunSpec, Together
+from heavybandit.pipeline.spec import ENGINE_VERSION, Experiment, RunSpec, Together, work_of
 from heavybandit.replication.catalogue import EXPERIMENTS, by_name
 
 SMALL = Experiment(
@@ -410,7 +410,7 @@ def test_experiments_together_have_all_their_runs_the_longest_groups_first():
     assert [spec.key for spec in together.runs()] == keys
     groups = list(together.groups())
     assert sorted(spec.key for group in groups for spec in group) == sorted(keys)
-    lengths = [sum(spec.plays for spec in group) for group in groups]
+    lengths = [work_of(group) for group in groups]
     assert lengths == sorted(lengths, reverse=True)
     assert lengths[0] > lengths[-1]
 

@@ -1,11 +1,14 @@
 """A sweep gives the same bytes whoever does it, in any order, however often it is killed."""
 
+import inspect
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +17,11 @@ import psutil
 import pytest
 
 from forging import contents
+from heavybandit.pipeline.progress import Progress
 from heavybandit.pipeline.recipes import recipe
-from heavybandit.pipeline.spec import made_with
+from heavybandit.pipeline.spec import Together, made_with
 from heavybandit.pipeline.store import Store
-from heavybandit.pipeline.sweep import SweepError, sweep
+from heavybandit.pipeline.sweep import Summary, SweepError, _Loky, sweep
 from heavybandit.pipeline.tables import consolidate
 from tiny import LARGER
 
@@ -149,6 +153,21 @@ def test_a_killed_worker_is_replaced(tmp_path, reference):
     assert bytes_of(store, tmp_path / "data") == reference
 
 
+def test_a_worker_that_loky_replaces_for_its_size_is_no_news():
+    """Compiling makes it large; loky's words are looked up, and other warnings are left alone."""
+    from joblib.externals.loky import process_executor
+
+    inside = inspect.getsource(process_executor).partition("warnings.warn(")[2]
+    words = "".join(re.findall('"([^"]*)"', inside.partition("UserWarning")[0]))
+    assert "memory leak" in words
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with _Loky(2, Progress("tiny", 1)):
+            warnings.warn(words, UserWarning, stacklevel=1)
+            warnings.warn("something else", UserWarning, stacklevel=1)
+    assert [str(one.message) for one in seen] == ["something else"]
+
+
 def test_two_sweeps_at_once_share_the_work(tmp_path, reference):
     fork = multiprocessing.get_context("fork")
     folder = tmp_path / "store"
@@ -167,6 +186,14 @@ def test_two_sweeps_at_once_share_the_work(tmp_path, reference):
     assert a.done + b.done == 64, "a run was done twice, or not at all"
     assert a.found + a.done + a.elsewhere == b.found + b.done + b.elsewhere == 64
     assert bytes_of(Store(folder), tmp_path / "data") == reference
+
+
+def test_a_run_that_two_experiments_share_is_one_run_and_nobody_elses(tmp_path):
+    mine = replace(LARGER, horizons=(600,), seeds=2)
+    more = replace(mine, policies=LARGER.policies[1:], seeds=3)
+    summary = sweep(Together((mine, more)), Store(tmp_path), progress=False)
+    assert len(mine.runs()) + len(more.runs()) == 16 + 18
+    assert summary == Summary(runs=16 + 6, found=0, done=16 + 6, elsewhere=0)
 
 
 def test_ctrl_c_stops_promptly_and_keeps_what_is_finished(tmp_path):

@@ -63,9 +63,10 @@ def do_sweep(options: argparse.Namespace) -> int:
             shuffle=options.shuffle,
         )
     except KeyboardInterrupt:
-        done = sum(store.load(spec) is not None for spec in together.runs())
+        runs = {spec.key: spec for spec in together.runs()}  # experiments may share some
+        done = sum(store.load(spec) is not None for spec in runs.values())
         print(
-            f"\nheavybandit: stopped. {done} of {len(together.runs())} runs of "
+            f"\nheavybandit: stopped. {done} of {len(runs)} runs of "
             f"{together.name} are finished and kept in {store.folder}; "
             f"the same command goes on from there.",
             file=sys.stderr,

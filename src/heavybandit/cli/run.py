@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from ..counterfactual import SHOWN, Counterfactual, check_shown, counterfactual
+from ..counterfactual import Counterfactual, check_shown, counterfactual
 from ..engine import POLICIES
 from ..instances import OwnWorld
 from ..noise import SECTION6, OwnNoise, as_noise
 from ..own.checking import check_noise, check_world, unrepeatable
 from ..own.loading import FILE_AND_NAME, arguments_of, files_of, load, place, told
 from ..pipeline.recipes import NOISES, WORLDS, Recipe, read_noise, recipe
+from ..policy import SHOWN
 from ..simulate import Options, Run, simulate
 from . import SEVERAL
 from .contenders import Contender, bounded, check_settings, contenders, read_settings, unknown

@@ -183,7 +183,9 @@ def new_state(
     filled_up = LANES * math.ceil(K / LANES)
     capacity = 2 * FIRST_SUSPECTS if truncates else 0
     pool = 2 if keeps_history else 0
-    # A family's arrays have entries for its own policies only.
+    # A family's arrays have entries for its own policies only; uniform play learns nothing, and at
+    # d = 10,000 each matrix would take 800 MB.
+    L = 0 if kind == UNIFORM else d
     B = S if kind in BTC else 0
     D, one = (d, 1) if kind == TOFU else (0, 0)
     R, two = (d, 2) if kind in HUBER else (0, 0)
@@ -194,12 +196,15 @@ def new_state(
     clock[GROWS] = 0  # without stages there is one index set, and it always grows
     stage = np.zeros((S, N_STAGE), dtype=np.int64)
     stage[:, LOOK_AT] = stage[:, LOOK_AT_SIZE] = FIRST_SUSPECTS
+    whiten = np.zeros((B, d, d))
+    # Nothing is known yet: no payoff but 0 could be cleared.
+    whiten[:, range(d), range(d)] = 1e150
     return State(
         num=np.array([eps, gain, offset, growth, scale, level, 0.0, threshold, *constants]),
         clock=clock,
         counts=np.zeros((2, N_COUNTS), dtype=np.int64),
         stage=stage,
-        A_inv=np.repeat(np.eye(d)[None] / ridge, S, axis=0),
+        A_inv=np.repeat(np.eye(L)[None] / ridge, S, axis=0),
         theta=np.zeros((S, d)),
         total=np.zeros((S, d)),
         b=np.zeros((S, d, columns)),
@@ -208,8 +213,7 @@ def new_state(
         btc=Truncation(
             gram=np.zeros((B, d, d)),
             gram_lost=np.zeros((B, d, d)),
-            # Nothing is known yet: no payoff but 0 could be cleared.
-            whiten=np.repeat(1e150 * np.eye(d)[None], B, axis=0),
+            whiten=whiten,
             leverage=np.full(B, np.inf if eps == 1 else 0.0),
             chunks=np.zeros((pool, CHUNK, d)),
             chunk_next=np.full(pool, -1, dtype=np.int64),
@@ -229,9 +233,9 @@ def new_state(
             *(np.zeros((2, 3)), np.zeros((2, J))),
         ),
         vector=np.zeros((N_VECTOR, d)),
-        square=np.zeros((3, d, d)),
-        X_T=np.zeros((d, filled_up)),
-        Y=np.zeros((d, filled_up)),
+        square=np.zeros((3, L, L)),
+        X_T=np.zeros((L, filled_up)),
+        Y=np.zeros((L, filled_up)),
         line=np.zeros((N_LINE, filled_up)),
         alive=np.zeros(K, dtype=np.int64),
         sheet=np.zeros((d + 2, max(columns, n_medians))),

@@ -8,11 +8,25 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 FILE_AND_NAME = re.compile(r"(?P<file>.+\.py):(?P<name>\w+)(?::(?P<rest>.*))?", re.S)
 """path/to/file.py:NAME, and after another colon the settings."""
+
+
+class _AsItIsNow(SourceFileLoader):
+    """Reads the source and never kept bytecode, which outlives a change.
+
+    Python takes it for current if the file's length and the second of its last change are the same.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        code: CodeType = self.source_to_code(self.get_data(path), path)
+        return code
 
 
 def load(path: str, name: str) -> Callable[..., Any]:
@@ -21,7 +35,8 @@ def load(path: str, name: str) -> Callable[..., Any]:
     if not file.is_file():
         raise ValueError(f"there is no file {path!r} to take {name!r} from")
     label = f"heavybandit_own_{file.stem}"  # may be called like a module that is in use
-    spec = importlib.util.spec_from_file_location(label, file)
+    loader = _AsItIsNow(label, str(file)) if file.suffix == ".py" else None
+    spec = importlib.util.spec_from_file_location(label, file, loader=loader)
     if spec is None or spec.loader is None:
         raise ValueError(f"{path!r} is not a Python file")
     module = importlib.util.module_from_spec(spec)

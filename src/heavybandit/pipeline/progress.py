@@ -1,4 +1,4 @@
-"""Progress of long work, counted in plays: a bar in a terminal, lines in a log."""
+"""Progress of long work: a bar in a terminal, lines in a log."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 class Progress:
-    """How many plays are made, how fast, and how long the rest will take."""
+    """How much of the work is done, and how long the rest will take."""
 
     def __init__(
-        self, what: str, total: int, *, show: bool = True, stream: TextIO | None = None
+        self, what: str, total: float, *, show: bool = True, stream: TextIO | None = None
     ) -> None:
         self.what, self.total, self.show = what, total, show and total > 0
         self.stream = stream or sys.stderr
-        self.finished = self.current = 0
-        self.shown = 0  # never goes back, even when a worker's death makes work undone
+        self.finished = self.current = 0.0
+        self.shown = 0.0  # never goes back, even when a worker's death makes work undone
         self.bar: Any = None
         self.said: set[str] = set()
 
@@ -27,7 +27,12 @@ class Progress:
         if self.show and self.stream.isatty():
             from tqdm import tqdm
 
-            look: dict[str, Any] = {"unit": "play", "unit_scale": True, "dynamic_ncols": True}
+            shown = "{desc}: {percentage:3.0f}%|{bar}| {elapsed} so far, {remaining} left"
+            look: dict[str, Any] = {
+                "bar_format": shown,
+                "dynamic_ncols": True,
+                "smoothing": 0,  # as in lines: by all that is done, not by what was done last
+            }
             self.bar = tqdm(total=self.total, desc=self.what, file=self.stream, **look)
         return self
 
@@ -37,14 +42,14 @@ class Progress:
         elif self.show and kind is None:
             self._line()
 
-    def advance(self, plays: int) -> None:
-        """So many plays belong to runs that are finished now."""
-        self.finished += plays
+    def advance(self, work: float) -> None:
+        """So much work belongs to runs that are finished now."""
+        self.finished += work
         self._show()
 
-    def under_way(self, plays: int) -> None:
-        """So many plays of unfinished runs are made."""
-        self.current = plays
+    def under_way(self, work: float) -> None:
+        """So much of unfinished runs is done."""
+        self.current = work
         self._show()
 
     def note(self, sentence: str) -> None:
@@ -54,8 +59,8 @@ class Progress:
             print(f"{self.what}: {sentence}", file=self.stream, flush=True)
 
     @property
-    def made(self) -> int:
-        """Plays made, of finished runs and of those under way; it never falls."""
+    def made(self) -> float:
+        """Work done, of finished runs and of those under way; it never falls."""
         self.shown = max(self.shown, min(self.finished + self.current, self.total))
         return self.shown
 
@@ -68,11 +73,10 @@ class Progress:
     def _line(self) -> None:
         self.last_line = time.monotonic()
         took = max(self.last_line - self.started, 1e-9)
-        rate = self.made / took
-        left = f"{(self.total - self.made) / rate:.0f} s left" if rate else "time left unknown"
+        left = self.total - self.made
+        rest = f"about {took * left / self.made:.0f} s left" if self.made else "time left unknown"
         print(
-            f"{self.what}: {100 * self.made / self.total:.0f}% of {self.total:.3g} plays, "
-            f"{rate:.3g} plays/s, {took:.0f} s so far, {left}",
+            f"{self.what}: {100 * self.made / self.total:.0f}% done, {took:.0f} s so far, {rest}",
             file=self.stream,
             flush=True,
         )

@@ -1,4 +1,4 @@
-"""Results on disk: one checked text file a run, written whole or not at all.
+"""Results on disk: one checked text file per run, written whole or not at all.
 
 A file is named by its run's key and holds the run's description, its result and a checksum over
 both. It is written beside its place and then moved there, so that a kill at any moment leaves

@@ -17,15 +17,12 @@ from numpy.typing import NDArray
 from ..pipeline import tables
 from ..pipeline.recipes import Recipe, make_world
 from ..pipeline.spec import Experiment, Report, RunSpec, as_result, by_name, number
-from ..policy import Floats
+from ..policy import SHOWN, Floats
 from .showing import power
 from .statistics import mean_limit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-SHOWN = ("zero", "noise")
-"""As `heavybandit.counterfactual` has them; whoever reads results needs no compiled code."""
 
 MEASURED = ("same", "first", "regret", "stages")
 """Columns of each copy.

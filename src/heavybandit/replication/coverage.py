@@ -21,7 +21,7 @@ from .. import instances, theory
 from ..checks import one_of, whole
 from ..noise import Noise
 from ..pipeline.recipes import NOISES, Recipe, digest, spelled_out
-from ..pipeline.spec import Plan, Report, Spec, number
+from ..pipeline.spec import DRAW, Plan, Report, Spec, number
 from ..policy import CONTEXT_STREAM, NOISE_STREAM, TIE, Floats, stream
 
 COUNTING = 2
@@ -146,7 +146,7 @@ class Trial:
     eps: float  # ε
     horizon: int  # T
     delta: float  # δ
-    plays: int  # plays a round
+    plays: int  # plays per round
 
     def __post_init__(self) -> None:
         one_of("estimator", self.estimator, ESTIMATORS)
@@ -265,7 +265,7 @@ class Case:
     eps: float  # ε; v is the exact moment of that order
     horizon: int  # T, which the confidence factor depends on
     delta: float  # δ
-    plays: int = 0  # plays a round; 0 for as many as Proposition 1 prints (BMM) or one (BTC)
+    plays: int = 0  # plays per round; 0 for as many as Proposition 1 prints (BMM) or one (BTC)
 
 
 @functools.cache
@@ -384,6 +384,10 @@ class CoverageSpec(Spec):
         """All payoffs that are drawn."""
         return self.reps * len(self.make_design().V) * self.plays_a_round
 
+    @property
+    def work(self) -> float:
+        return self.plays * DRAW
+
     def text(self) -> str:
         return (
             f"{self.estimator} on {self.case.design.text()} with {self.case.noise.text()}, "
@@ -397,7 +401,7 @@ class Coverage(Plan):
 
     estimator: str
     cases: tuple[Case, ...]
-    reps: int  # repetitions a seed
+    reps: int  # repetitions per seed
 
     def as_json(self) -> dict[str, Any]:
         specs = [CoverageSpec(self.estimator, case, self.reps, seed=0) for case in self.cases]

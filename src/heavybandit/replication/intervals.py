@@ -50,7 +50,7 @@ class Covered:
     arms: int  # K
     horizon: int  # T
     delta: float  # δ
-    plays: int  # plays a round
+    plays: int  # plays per round
     alpha: float  # α_t
     reps: int
     counts: dict[str, int]

@@ -29,7 +29,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Runs:
-    """The runs of one policy in one world at one horizon, a seed each."""
+    """The runs of one policy in one world at one horizon, one per seed."""
 
     world: str
     where: dict[str, Any]  # the world's settings
@@ -68,7 +68,7 @@ class Runs:
 
     @property
     def per_play(self) -> float:
-        """Mean regret a play."""
+        """Mean regret per play."""
         return float(self.regrets.mean() / self.plays)
 
 
@@ -128,7 +128,7 @@ def curves(one: Runs, name: str, folder: str | Path) -> tuple[Ints, Floats]:
 
 
 def paired(one: Runs, other: Runs, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """How much more one costs a play than the other on the same seeds: the mean, and its limit.
+    """How much more one costs per play than the other on the same seeds: the mean, and its limit.
 
     Plays made count, which for some policies are a few less than the horizon.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
 from ..policy import Floats
 
@@ -28,12 +29,18 @@ def limits(hits: int, trials: int) -> tuple[float, float]:
 
 def mean_limit(values: Floats, confidence: float = CONFIDENCE) -> float:
     """How far the mean of a sample may be off, at this confidence to each side, by Student's t."""
-    from scipy.stats import t as student
-
     n = len(values)
     if n < 2:
         raise ValueError(f"values must be at least two; there are {n}")
-    return float(student.ppf(confidence, n - 1) * values.std(ddof=1) / math.sqrt(n))
+    return float(_student_quantile(confidence, n - 1) * values.std(ddof=1) / math.sqrt(n))
+
+
+@cache
+def _student_quantile(confidence: float, freedom: int) -> float:
+    """Kept: a map asks for the same few a hundred thousand times, and scipy checks each anew."""
+    from scipy.stats import t as student
+
+    return student.ppf(confidence, freedom)
 
 
 def surely(differences: Sequence[tuple[float, float]]) -> str:

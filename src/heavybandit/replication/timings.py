@@ -44,7 +44,7 @@ class Timing:
     T: int | None  # the horizon, in plays
     d: int | None  # dimensions
     K: int | None  # arms
-    plays: int | None  # plays a round
+    plays: int | None  # plays per round
     eps: float | None  # ε
     one: str  # what one side is
     other: str  # what the other is

@@ -10,7 +10,8 @@ from ._compile import apart, compiled, inlined
 from .lanes import LANES
 from .linear import combine, largest, lowest_near_best, quadratic_forms, transpose
 from .medians import bmm_estimates, menu_estimate
-from .truncation import btc_estimates, suspects_cannot_matter, tofu_suspects
+from .tofu import suspects_cannot_matter, tofu_suspects
+from .truncation import btc_estimates
 
 FIRST, RANDOM, WIDEST, OPTIMISTIC = map(
     EXPLORE_RULES.index, ("first", "random", "widest", "optimistic")

@@ -258,8 +258,9 @@ class TOFU(_Plain, TruncatingSettings, twin=paper.TOFU):
         gain = float(theory.tofu_beta(1.0, T, self.dim, v, delta, eps)) - 1
         power_of, lag = (1.0, 2.0) if self._circulated else (eps, 0.0)
         b = self.threshold_scale * float(theory.tofu_threshold(1.0, T, v, delta, power_of))
-        scale, own = self._scale(5.0), (b, lag)
-        self._start(st.TOFU, scale=scale, gain=gain, offset=1.0, truncates=True, constants=own)
+        suspects = {"truncates": True, "suspect_numbers": 2}
+        own = {"scale": self._scale(5.0), "constants": (b, lag)}
+        self._start(st.TOFU, gain=gain, offset=1.0, **suspects, **own)
 
 
 class Uniform(Compiled):

@@ -1,12 +1,38 @@
-"""TOFU's truncation without the history, and with few matrix roots.
+"""TOFU's truncation without the history, and almost without matrix roots.
 
-**TOFU** drops u^i_τ r_τ where it exceeds b_t, u_τ = A^{-1/2}x_τ. As |u^i_τ| ≤ ‖u_τ‖ = ‖x_τ‖_{A⁻¹},
-a payoff with |r_τ|·‖x_τ‖_{A⁻¹} ≤ b_t is kept in all d coordinates; A grows, so ‖x_τ‖_{A⁻¹} falls,
-and b_t does not: it is kept for good. With no suspects θ̂ = A⁻¹b, and no matrix root is needed.
-With some, θ̂ = A⁻¹b + A^{-1/2}z, where z has the kept coordinates of Σ u_τ r_τ over the suspects, so
-that ‖z‖ ≤ Z = Σ min(‖x_τ‖_{A⁻¹}|r_τ|, √d b_t), the second since no coordinate that is kept exceeds
-b_t, and xᵀθ̂ is within ‖x‖_{A⁻¹}Z of xᵀA⁻¹b. Where the largest upper bound leads by more than such
-shifts can take away, no root is needed either.
+TOFU drops u^i_τ r_τ where it exceeds b_t, u_τ = A^{-1/2}x_τ. As |u^i_τ| ≤ ‖u_τ‖ = ‖x_τ‖_{A⁻¹}, a
+payoff with |r_τ|·‖x_τ‖_{A⁻¹} ≤ b_t is kept in all d coordinates; A grows, so ‖x_τ‖_{A⁻¹} falls, and
+b_t does not: it is kept for good. The others are the suspects, and ‖x_τ‖_{A⁻¹} of each is brought
+up to date by Sherman–Morrison, or computed anew where rounding could decide. With no suspects
+θ̂ = A⁻¹b, and no matrix root is needed. With some, θ̂ = A⁻¹b + A^{-1/2}z, where z has the kept
+coordinates of Σ u_τ r_τ over the suspects, so that ‖z‖ ≤ Z = Σ min(‖x_τ‖_{A⁻¹}|r_τ|, √d b_t), the
+second since no coordinate that is kept exceeds b_t, and xᵀθ̂ is within ‖x‖_{A⁻¹}Z of xᵀA⁻¹b. Where
+the largest upper bound leads by more than such shifts can take away, the suspects do not matter.
+The other rounds are those counted as `matrix_roots`. They are settled in the first of three ways
+that is sure to choose the arm, and to drop the coordinates, that the exact root would.
+
+**Whole suspects.** If no coordinate of a suspect is dropped, its part is A^{-1/2}u_τr_τ, which is
+A⁻¹x_τr_τ, without a root. That no coordinate can be dropped is known for some time after a root.
+
+*Claim.* Let A' = A + Σ xxᵀ, X = A^{-1/2} and L = ln det A' − ln det A. Then no coordinate of
+A'^{-1/2}x differs from the same of Xx by more than (L/2)√(X_ii·xᵀXx).
+
+*Proof.* The eigenvalues of A^{-1/2}A'A^{-1/2} are at least 1 and their product is e^L, so none is
+above e^L: A ≤ A' ≤ e^L A. Inverses reverse this order and square roots keep it, so that
+D = X − A'^{-1/2} has 0 ≤ D ≤ (1 − e^{-L/2})X ≤ (L/2)X, and by Cauchy–Schwarz in the inner product
+of D |e_iᵀDx| ≤ √(D_ii)·√(xᵀDx) ≤ (L/2)√(X_ii·xᵀXx). ∎
+
+So a suspect whose coordinates were below b_t then stays whole until L has grown to twice the least
+of (b_t − |u^i_τ r_τ|)/(|r_τ|√(X_ii·x_τᵀXx_τ)); b_t does not fall. A new suspect ends it.
+
+**The rational root** of `roots`, X̃ = A^{-1/2}(I + E) with ‖E‖ ≤ NEAR: ũ_τ = X̃x_τ is within
+NEAR·‖u_τ‖ of u_τ. Unless some |ũ^i_τ r_τ| is as near to b_t as that, the same coordinates are kept,
+and z̃, their sum, is within NEAR·Σ‖u_τ‖|r_τ| of z, summed over suspects with a coordinate that is
+kept. Then |xᵀX̃z̃ − xᵀA^{-1/2}z| ≤ |xᵀA^{-1/2}Ez̃| + |xᵀA^{-1/2}(z̃ − z)|, which is at most
+‖x‖_{A⁻¹}·NEAR·(‖z̃‖ + Σ‖u_τ‖|r_τ|). If the largest upper bound leads by more than that can take
+away, the arm is the one that the exact root would choose.
+
+**The exact root**, from the eigenvectors of A⁻¹, where neither is sure.
 """
 
 from __future__ import annotations
@@ -15,11 +41,13 @@ import math
 
 from ..policy import TIE
 from . import state as st
-from ._compile import compiled, inlined
-from .linear import add_context, copy, eigen, eigen_again, solve
+from ._compile import apart, compiled, inlined
+from .linear import add_context, combine, copy, eigen, eigen_again, solve
+from .roots import DECOMPOSED, N_POLES, NEAR, WHOLE, catch_up, make_anew, wait
 from .truncation import SPARE, add_payoff, count_suspects, mark_room, suspect
 
-ROTATIONS = 64  # roots from one that starts from scratch to the next
+ROTATIONS = 64  # decompositions from one that starts from scratch to the next
+AFRESH = 64  # rounds after which the suspects' lengths are computed anew
 
 
 @compiled
@@ -33,21 +61,32 @@ def tofu_learn(state, s, x, payoff):
     """Put the round into A and b, and keep the payoffs that might be truncated in the next one."""
     suspects, scratch = state.suspects, state.vector[st.SOLVED]
     d = x.size
-    add_context(state.A_inv[s], x, scratch)
-    suspect(state.suspects, state.stage, s, x, payoff)
+    log_growth = add_context(state.A_inv[s], x, scratch)
+    wait(state.tofu, x)
+    state.tofu.span[WHOLE] -= log_growth
+    before = state.stage[s, st.N_SUSPECTS]
     b = tofu_threshold(state.num, state.clock[st.ROUND] + 1)
     limit, most = b * SPARE, math.sqrt(float(d)) * b * (1.0 + 2.0 * TIE)
+    shorten(suspects[s], before, scratch, math.exp(-log_growth))
+    suspect(state.suspects, state.stage, s, x, payoff)
+    suspects[s, before, d + 1] = -1.0
+    afresh = state.clock[st.ROUND] % AFRESH == 0
     kept = 0
     reach = 0.0
-    for k in range(state.stage[s, st.N_SUSPECTS]):
+    for k in range(before + 1):
         x_k, payoff_k = suspects[s, k, :d], suspects[s, k, d]
-        size = math.sqrt(solve(state.A_inv[s], x_k, scratch)) * abs(payoff_k)
+        size = math.sqrt(max(suspects[s, k, d + 1], 0.0)) * abs(payoff_k)
+        if afresh or k == before or abs(size - limit) <= TIE * limit:
+            suspects[s, k, d + 1] = solve(state.A_inv[s], x_k, scratch)
+            size = math.sqrt(suspects[s, k, d + 1]) * abs(payoff_k)
         if size <= limit:
             add_payoff(state.total[s], x_k, payoff_k)
         else:
             copy(suspects[s, k], suspects[s, kept])
             kept += 1
             reach += min(size, most)
+            if k == before:
+                state.tofu.span[WHOLE] = -1.0
     state.stage[s, st.N_SUSPECTS] = kept
     state.tofu.reach[0] = reach
     count_suspects(state.stage, state.counts)
@@ -56,7 +95,21 @@ def tofu_learn(state, s, x, payoff):
 
 
 @compiled
-def suspects_cannot_matter(line, n, share, truth):
+def shorten(suspects, n, y, shrink):
+    """x_τᵀA⁻¹x_τ of the n suspects after one more context x, by Sherman–Morrison, in O(d) for each.
+
+    y and shrink are A⁻¹x and 1/(1 + xᵀA⁻¹x) as of before.
+    """
+    d = y.size
+    for k in range(n):
+        along = 0.0
+        for i in range(d):
+            along += suspects[k, i] * y[i]
+        suspects[k, d + 1] -= along * along * shrink
+
+
+@compiled
+def settled(line, n, share, truth):
     """Whether the arm, and which intervals miss, are settled whatever the suspects add.
 
     They shift an estimate by no more than `share` of its width: Z over what multiplies ‖x‖_{A⁻¹}.
@@ -82,22 +135,139 @@ def suspects_cannot_matter(line, n, share, truth):
 
 
 @inlined
-def tofu_suspects(state):
+def tofu_suspects(state, n, factor, truth):
+    """r̂ of the n arms with the suspects' part, by whichever way is sure to settle the round."""
+    line, theta = state.line, state.vector[st.THETA_NOW]
+    state.counts[st.FRESH, st.ROOTS] += 1
+    error, decomposed = -1.0, False
+    if state.tofu.span[WHOLE] >= 0.0:
+        error = whole_suspects(state)
+    else:
+        ready = catch_up(state.tofu, state.A_inv[0], state.square[1])
+        if not ready:
+            decompose(state.A_inv[0], state.tofu, state.square)
+            decomposed = True
+            make_anew(state.tofu, state.square[0], state.vector[st.U])
+            ready = state.tofu.use[N_POLES] > 0
+        if ready:
+            error = near_suspects(state)
+    done = False
+    if error >= 0.0 and factor > 0.0:
+        combine(theta, state.X_T, n, line[st.R_HAT])
+        done = settled(line, n, error / factor, truth)
+    if not done:
+        if not decomposed:
+            decompose(state.A_inv[0], state.tofu, state.square)
+        state.counts[st.FRESH, st.TRUNCATED] = 0
+        exact_suspects(state)
+        combine(theta, state.X_T, n, line[st.R_HAT])
+
+
+@inlined
+def whole_suspects(state):
+    """θ̂ ← A⁻¹(b + Σ r_τ x_τ), where no coordinate of a suspect is dropped; returns its error."""
+    suspects, theta, z = state.suspects, state.vector[st.THETA_NOW], state.vector[st.Z_SUM]
+    d, sizes = z.size, 0.0
+    z[:] = 0.0
+    for k in range(state.stage[0, st.N_SUSPECTS]):
+        add_payoff(z, suspects[0, k, :d], suspects[0, k, d])
+        sizes += math.sqrt(suspects[0, k, d + 1]) * abs(suspects[0, k, d])
+    solve(state.A_inv[0], z, theta)
+    for i in range(d):
+        theta[i] += state.theta[0, i]
+    return NEAR * sizes
+
+
+@inlined
+def near_suspects(state):
+    """θ̂ ← A⁻¹b + A^{-1/2}z by the rational root; returns its error, or −1 where it is too rough."""
+    root, theta, z = state.tofu.root, state.vector[st.THETA_NOW], state.vector[st.Z_SUM]
+    u = state.tofu.solved[0]
+    d = z.size
+    limit = tofu_threshold(state.num, state.clock[st.ROUND]) * (1.0 + TIE)
+    z[:] = 0.0
+    error, whole, dropped = 0.0, math.inf, 0
+    for k in range(state.stage[0, st.N_SUSPECTS]):
+        row = state.suspects[0, k]
+        combine(row[:d], root, d, u)
+        length = math.sqrt(row[d + 1]) * abs(row[d])
+        missing = add_kept(u, row[d], limit, NEAR * length, z)
+        if missing < 0:
+            error = -1.0
+            break
+        dropped += missing
+        if missing < d:
+            error += length
+        whole = 0.0 if dropped > 0 else min(whole, room_for_growth(root, row, u, limit))
+    if error >= 0.0:
+        state.counts[st.FRESH, st.TRUNCATED] += dropped
+        state.tofu.span[WHOLE] = whole if dropped == 0 else -1.0
+        combine(z, root, d, u)
+        norm = 0.0
+        for i in range(d):
+            norm += z[i] * z[i]
+            theta[i] = state.theta[0, i] + u[i]
+        error = NEAR * (error + math.sqrt(norm))
+    return error
+
+
+@compiled
+def add_kept(u, payoff, limit, error, z):
+    """z ← z + the coordinates of u·r that are no larger than the limit; returns how many are not.
+
+    Or −1, if one is so near the limit that the error could decide.
+    """
+    dropped, unsure = 0, 0
+    for i in range(z.size):
+        term = u[i] * payoff
+        size = abs(term)
+        kept = size <= limit
+        z[i] += term if kept else 0.0
+        dropped += 0 if kept else 1
+        unsure += 1 if abs(size - limit) <= error else 0
+    return -1 if unsure > 0 else dropped
+
+
+@compiled
+def room_for_growth(root, row, u, limit):
+    """By how much ln det A may grow before a coordinate of this suspect can exceed the limit."""
+    d = root.shape[0]
+    payoff, along = abs(row[d]), 0.0
+    for i in range(d):
+        along += row[i] * u[i]
+    room = math.inf
+    for i in range(d):
+        reach = math.sqrt(max(root[i, i] * along, 0.0)) * payoff * (1.0 + 1e-6)
+        left = limit * (1.0 - 1e-6) - abs(u[i]) * payoff
+        if left < room * reach:
+            room = left / reach
+    return 2.0 * room
+
+
+@apart
+def decompose(A_inv, tofu, square):
+    """square[0] ← the eigenvalues of A⁻¹, on the diagonal; its eigenvectors are kept in `tofu`.
+
+    Those of the last time may be near them, and rotating on from there takes a third of the time;
+    once in ROTATIONS it starts from scratch, so that rounding does not add up.
+    """
+    if tofu.use[DECOMPOSED] % ROTATIONS == 0:
+        for i in range(A_inv.shape[0]):
+            copy(A_inv[i], square[0, i])
+        eigen(square[0], tofu.eigenvectors)
+    else:
+        eigen_again(A_inv, tofu.eigenvectors, square[0], square[1], square[2])
+    tofu.use[DECOMPOSED] += 1
+
+
+@inlined
+def exact_suspects(state):
     """θ̂ ← A⁻¹b + A^{-1/2}z, z_i the sum of the suspects' u^i_τ r_τ that are no larger than b_t.
 
-    A^{-1/2} is the symmetric root, from the eigenvectors of A⁻¹. Those of the last root are near
-    them, a rank-one update away or a few, and rotating on from there takes a third of the time;
-    once in ROTATIONS roots it starts from scratch, so that rounding does not add up.
+    A^{-1/2} is the symmetric root, from the eigenvectors of A⁻¹.
     """
     M, root, suspects = state.square[0], state.square[2], state.suspects
-    rows = state.tofu.eigenvectors
-    d = M.shape[0]
-    if state.counts[st.TOTAL, st.ROOTS] % ROTATIONS == 0:
-        for i in range(d):
-            copy(state.A_inv[0, i], M[i])
-        eigen(M, rows)
-    else:
-        eigen_again(state.A_inv[0], rows, M, state.square[1], root)
+    rows, d = state.tofu.eigenvectors, M.shape[0]
     root[:] = 0.0
     for k in range(d):
         weight = math.sqrt(max(M[k, k], 0.0))
@@ -118,4 +288,3 @@ def tofu_suspects(state):
     solve(root, z, u)
     for i in range(d):
         state.vector[st.THETA_NOW, i] = state.theta[0, i] + u[i]
-    state.counts[st.FRESH, st.ROOTS] += 1

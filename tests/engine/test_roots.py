@@ -76,14 +76,14 @@ def test_the_rational_root_follows_the_matrix(dim, kind, gap, seed):
 
 def test_rounding_does_not_add_up():
     growing, rng = Growing(5), np.random.default_rng(3)
-    X = rng.normal(size=(3 * roots.LONG, 5))
+    X = rng.normal(size=(12_000, 5))
     worst = 0.0
     for t, x in enumerate(X / np.linalg.norm(X, axis=1, keepdims=True)):
         growing.add(x)
         growing.root()
         worst = max(worst, growing.error() if t % 97 == 0 else 0.0)
     assert worst <= 1.2 * roots.ETA  # a tenth of what NEAR allows
-    assert growing.state.tofu.use[roots.TAKEN] < roots.LONG
+    assert growing.state.tofu.use[roots.TAKEN] < 4096
 
 
 def test_a_matrix_too_far_from_the_identity_is_left_to_the_exact_root():
@@ -120,6 +120,19 @@ def test_no_coordinate_exceeds_its_limit_before_the_determinant_has_grown_as_far
         assert np.abs(now * payoff).max() <= limit
 
 
+def test_a_coordinate_may_exceed_its_limit_once_the_determinant_has_grown_four_times_as_far():
+    """From A = I, x with equal coordinates and contexts along m ∝ e_1 − x move u_1 by
+    (1 − e^{−L/2})(1 − x_1)/2, about a third of the bound (L/2)√(X_11·xᵀXx) for x_1 = 8^{−1/2}."""
+    growing, x = Growing(8), np.full(8, 8**-0.5)
+    growing.root()
+    limit = 1.01 * x[0]
+    room = tofu.room_for_growth(growing.state.tofu.root, np.append(x, [1.0, 0.0]), x, limit)
+    assert room == pytest.approx(2 * 0.01 * x[0], rel=1e-3)
+    for share, exceeds in ((1.0, False), (4.0, True)):
+        u_1 = x[0] + (1 - math.exp(-share * room / 2)) * (1 - x[0]) / 2
+        assert bool(u_1 > limit) == exceeds
+
+
 def test_a_term_near_the_limit_is_not_decided():
     z = np.zeros(3)
     assert tofu.add_kept(np.array([1.0, -2.0, 0.1]), 2.0, 3.0, 0.9, z) == 1
@@ -137,12 +150,47 @@ def test_with_and_without_the_rational_root_all_arms_and_counts_are_the_same(
 ):
     world = hb.section6(noise, n_arms=8, dim=dim)
     told = {"v": 4.0, "eps": eps, "constants": constants, "width_scale": width_scale}
-    quick, exact = (hb.TOFU(2_000, 8, dim, **told) for _ in range(2))
-    kept = exact._state.tofu
-    exact._state = exact._state._replace(tofu=kept._replace(resolvents=kept.resolvents[:0]))
+    quick = hb.TOFU(2_000, 8, dim, **told)
+    exact = without_resolvents(hb.TOFU(2_000, 8, dim, **told))
     one, other = (hb.simulate(p, world, seed=5, keep_arms=True) for p in (quick, exact))
     np.testing.assert_array_equal(one.arms, other.arms)
     np.testing.assert_equal(one.diagnostics, other.diagnostics)
     decomposed = [p._state.tofu.use[roots.DECOMPOSED] for p in (quick, exact)]
     assert decomposed[1] == other.diagnostics["matrix_roots"]
     assert decomposed[1] < 100 or decomposed[0] < 0.2 * decomposed[1]
+
+
+def without_resolvents(policy):
+    """The same policy, which can only use exact roots."""
+    kept = policy._state.tofu
+    policy._state = policy._state._replace(tofu=kept._replace(resolvents=kept.resolvents[:0]))
+    return policy
+
+
+def test_where_arms_are_tied_every_round_is_left_to_the_exact_root_and_counted_once():
+    rng = np.random.default_rng(8)
+    policies = hb.TOFU(400, 6, 4, v=4.0), without_resolvents(hb.TOFU(400, 6, 4, v=4.0))
+    for payoff in rng.standard_t(1.5, size=400):
+        X = rng.normal(size=(3, 4))
+        X = np.repeat(X / np.linalg.norm(X, axis=1, keepdims=True), 2, axis=0)
+        arms = [policy.select(X) for policy in policies]
+        assert arms[0] == arms[1]
+        for policy in policies:
+            policy.update(payoff)
+    one, other = (policy.diagnostics for policy in policies)
+    np.testing.assert_equal(one, other)
+    assert one["truncated"] > 100
+
+
+def test_the_lengths_of_suspects_follow_the_matrix():
+    policy, rng = hb.TOFU(2_000, 2, 6, v=4.0), np.random.default_rng(2)
+    state, seen = policy._state, 0
+    for payoff in rng.standard_t(1.5, size=500):
+        X = rng.normal(size=(2, 6))
+        policy.select(X / np.linalg.norm(X, axis=1, keepdims=True))
+        policy.update(payoff)
+        kept = policy._state.suspects[0, : policy.diagnostics["suspects"]]
+        lengths = np.einsum("nd,de,ne->n", kept[:, :6], state.A_inv[0], kept[:, :6])
+        np.testing.assert_allclose(kept[:, 7], lengths, rtol=1e-12)
+        seen += len(kept)
+    assert seen > 1_000

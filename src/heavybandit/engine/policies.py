@@ -258,9 +258,9 @@ class TOFU(_Plain, TruncatingSettings, twin=paper.TOFU):
         gain = float(theory.tofu_beta(1.0, T, self.dim, v, delta, eps)) - 1
         power_of, lag = (1.0, 2.0) if self._circulated else (eps, 0.0)
         b = self.threshold_scale * float(theory.tofu_threshold(1.0, T, v, delta, power_of))
-        suspects = {"truncates": True, "suspect_numbers": 2}
-        own = {"scale": self._scale(5.0), "constants": (b, lag)}
-        self._start(st.TOFU, gain=gain, offset=1.0, **suspects, **own)
+        scale, own = self._scale(5.0), (b, lag)
+        kept = {"truncates": True, "suspect_numbers": 2}
+        self._start(st.TOFU, scale=scale, gain=gain, offset=1.0, constants=own, **kept)
 
 
 class Uniform(Compiled):

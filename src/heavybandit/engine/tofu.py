@@ -137,11 +137,13 @@ def settled(line, n, share, truth):
 @inlined
 def tofu_suspects(state, n, factor, truth):
     """r̂ of the n arms with the suspects' part, by whichever way is sure to settle the round."""
-    line, theta = state.line, state.vector[st.THETA_NOW]
+    line = state.line
     state.counts[st.FRESH, st.ROOTS] += 1
     error, decomposed = -1.0, False
+    suspects = state.suspects[0, : state.stage[0, st.N_SUSPECTS]]
+    limit = tofu_threshold(state.num, state.clock[st.ROUND]) * (1.0 + TIE)
     if state.tofu.span[WHOLE] >= 0.0:
-        error = whole_suspects(state)
+        error = whole_suspects(suspects, state.A_inv[0], state.vector)
     else:
         ready = catch_up(state.tofu, state.A_inv[0], state.square[1])
         if not ready:
@@ -150,65 +152,70 @@ def tofu_suspects(state, n, factor, truth):
             make_anew(state.tofu, state.square[0], state.vector[st.U])
             ready = state.tofu.use[N_POLES] > 0
         if ready:
-            error = near_suspects(state)
+            error = near_suspects(suspects, limit, state.tofu, state.vector, state.counts)
     done = False
     if error >= 0.0 and factor > 0.0:
-        combine(theta, state.X_T, n, line[st.R_HAT])
+        estimate(state, n)
         done = settled(line, n, error / factor, truth)
     if not done:
         if not decomposed:
             decompose(state.A_inv[0], state.tofu, state.square)
-        state.counts[st.FRESH, st.TRUNCATED] = 0
-        exact_suspects(state)
-        combine(theta, state.X_T, n, line[st.R_HAT])
+        exact_suspects(suspects, limit, state.tofu, state.square, state.vector, state.counts)
+        estimate(state, n)
 
 
 @inlined
-def whole_suspects(state):
-    """θ̂ ← A⁻¹(b + Σ r_τ x_τ), where no coordinate of a suspect is dropped; returns its error."""
-    suspects, theta, z = state.suspects, state.vector[st.THETA_NOW], state.vector[st.Z_SUM]
-    d, sizes = z.size, 0.0
+def estimate(state, n):
+    """r̂ of the n arms from θ̂ = A⁻¹b + the suspects' part."""
+    theta = state.vector[st.THETA_NOW]
+    for i in range(theta.size):
+        theta[i] = state.theta[0, i] + state.vector[st.U, i]
+    combine(theta, state.X_T, n, state.line[st.R_HAT])
+
+
+# Each of these leaves the suspects' part of θ̂ in vector[U]; the first two return its error, or −1
+# where it is too rough.
+
+
+@apart
+def whole_suspects(suspects, A_inv, vector):
+    """A⁻¹Σ r_τ x_τ, where no coordinate is dropped."""
+    d, sizes, z = A_inv.shape[0], 0.0, vector[st.Z_SUM]
     z[:] = 0.0
-    for k in range(state.stage[0, st.N_SUSPECTS]):
-        add_payoff(z, suspects[0, k, :d], suspects[0, k, d])
-        sizes += math.sqrt(suspects[0, k, d + 1]) * abs(suspects[0, k, d])
-    solve(state.A_inv[0], z, theta)
-    for i in range(d):
-        theta[i] += state.theta[0, i]
+    for k in range(suspects.shape[0]):
+        add_payoff(z, suspects[k, :d], suspects[k, d])
+        sizes += math.sqrt(suspects[k, d + 1]) * abs(suspects[k, d])
+    solve(A_inv, z, vector[st.U])
     return NEAR * sizes
 
 
-@inlined
-def near_suspects(state):
-    """θ̂ ← A⁻¹b + A^{-1/2}z by the rational root; returns its error, or −1 where it is too rough."""
-    root, theta, z = state.tofu.root, state.vector[st.THETA_NOW], state.vector[st.Z_SUM]
-    u = state.tofu.solved[0]
+@apart
+def near_suspects(suspects, limit, tofu, vector, counts):
+    """X̃z̃, z̃ the sum of what X̃ lets of u_τ r_τ below the limit."""
+    root, u, z = tofu.root, tofu.solved[0], vector[st.Z_SUM]
     d = z.size
-    limit = tofu_threshold(state.num, state.clock[st.ROUND]) * (1.0 + TIE)
     z[:] = 0.0
     error, whole, dropped = 0.0, math.inf, 0
-    for k in range(state.stage[0, st.N_SUSPECTS]):
-        row = state.suspects[0, k]
+    for k in range(suspects.shape[0]):
+        row = suspects[k]
         combine(row[:d], root, d, u)
         length = math.sqrt(row[d + 1]) * abs(row[d])
         missing = add_kept(u, row[d], limit, NEAR * length, z)
         if missing < 0:
-            error = -1.0
-            break
+            return -1.0
         dropped += missing
         if missing < d:
             error += length
-        whole = 0.0 if dropped > 0 else min(whole, room_for_growth(root, row, u, limit))
-    if error >= 0.0:
-        state.counts[st.FRESH, st.TRUNCATED] += dropped
-        state.tofu.span[WHOLE] = whole if dropped == 0 else -1.0
-        combine(z, root, d, u)
-        norm = 0.0
-        for i in range(d):
-            norm += z[i] * z[i]
-            theta[i] = state.theta[0, i] + u[i]
-        error = NEAR * (error + math.sqrt(norm))
-    return error
+        if dropped == 0:
+            whole = min(whole, room_for_growth(root, row, u, limit))
+    counts[st.FRESH, st.TRUNCATED] = dropped
+    tofu.span[WHOLE] = whole if dropped == 0 else -1.0
+    combine(z, root, d, u)
+    norm = 0.0
+    for i in range(d):
+        norm += z[i] * z[i]
+    copy(u[:d], vector[st.U])
+    return NEAR * (error + math.sqrt(norm))
 
 
 @compiled
@@ -260,31 +267,30 @@ def decompose(A_inv, tofu, square):
     tofu.use[DECOMPOSED] += 1
 
 
-@inlined
-def exact_suspects(state):
-    """θ̂ ← A⁻¹b + A^{-1/2}z, z_i the sum of the suspects' u^i_τ r_τ that are no larger than b_t.
+@apart
+def exact_suspects(suspects, limit, tofu, square, vector, counts):
+    """A^{-1/2}z, z_i the sum of the suspects' u^i_τ r_τ that are no larger than the limit.
 
     A^{-1/2} is the symmetric root, from the eigenvectors of A⁻¹.
     """
-    M, root, suspects = state.square[0], state.square[2], state.suspects
-    rows, d = state.tofu.eigenvectors, M.shape[0]
+    M, root, rows = square[0], square[2], tofu.eigenvectors
+    u, z = vector[st.U], vector[st.Z_SUM]
+    d = z.size
     root[:] = 0.0
     for k in range(d):
         weight = math.sqrt(max(M[k, k], 0.0))
         for i in range(d):
             for j in range(d):
                 root[i, j] += (rows[k, i] * rows[k, j]) * weight
-    limit = tofu_threshold(state.num, state.clock[st.ROUND]) * (1.0 + TIE)
-    u, z = state.vector[st.U], state.vector[st.Z_SUM]
     z[:] = 0.0
-    for k in range(state.stage[0, st.N_SUSPECTS]):
-        solve(root, suspects[0, k, :d], u)
+    dropped = 0
+    for k in range(suspects.shape[0]):
+        solve(root, suspects[k, :d], u)
         for i in range(d):
-            term = u[i] * suspects[0, k, d]
+            term = u[i] * suspects[k, d]
             if abs(term) <= limit:
                 z[i] += term
             else:
-                state.counts[st.FRESH, st.TRUNCATED] += 1
+                dropped += 1
+    counts[st.FRESH, st.TRUNCATED] = dropped
     solve(root, z, u)
-    for i in range(d):
-        state.vector[st.THETA_NOW, i] = state.theta[0, i] + u[i]

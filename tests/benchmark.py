@@ -27,7 +27,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read when NumPy is imported
 from bench import peers
 from bench.measuring import say, table
 from bench.sections import SCALES, SECTIONS, Scale
-from bench.sides import POLICIES, SEED, Case, V, run_alone
+from bench.sides import POLICIES, SEED, Case, V, run_alone, sweep_alone
 from heavybandit.pipeline.spec import ENGINE_VERSION
 from heavybandit.pipeline.store import StoreError
 from heavybandit.replication import timings
@@ -112,6 +112,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--strict", action="store_true", help="exit code 1 if a goal is missed")
     parser.add_argument("--alone", nargs=2, metavar=("POLICY", "T"), help=argparse.SUPPRESS)
+    parser.add_argument("--swept", nargs=3, type=int, help=argparse.SUPPRESS)
     asked = parser.parse_args(given)
     asked.sections = asked.only.split(",") if asked.only else list(SECTIONS)
     for name in asked.sections:
@@ -125,6 +126,9 @@ def main(given: list[str] | None = None) -> int:
     asked = arguments(given)
     if asked.alone:
         print(json.dumps(dataclasses.asdict(run_alone(asked.alone[0], int(asked.alone[1])))))
+        return 0
+    if asked.swept:
+        print(json.dumps(sweep_alone(*asked.swept)))
         return 0
     scale = SCALES["quick" if asked.quick else "full" if asked.full else "default"]
     start = time.perf_counter()

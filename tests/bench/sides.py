@@ -164,6 +164,34 @@ def sweeping(experiment: Experiment, workers: int) -> float:
         return time.perf_counter() - start
 
 
+@dataclass(frozen=True)
+class Swept:
+    """What a process that does nothing but one sweep took, with its workers."""
+
+    runs: int
+    wall: float  # seconds on the clock, of the sweep alone
+    processor: float  # seconds of all its processes, their start included
+
+
+def sweep_alone(T: int, seeds: int, workers: int) -> tuple[int, float]:
+    """Be that process: how many runs, and seconds on the clock."""
+    experiment = some_long_runs(T, seeds)
+    return len(experiment.runs()), sweeping(experiment, workers)
+
+
+def swept(T: int, seeds: int, workers: int) -> Swept:
+    """Start that process, and hear what it says. Workers count once they have ended, with it."""
+    say(f"a sweep in a process of its own, workers: {workers}")
+    program = Path(__file__).parents[1] / "benchmark.py"
+    command = [sys.executable, str(program), "--swept", str(T), str(seeds), str(workers)]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    answer = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    took = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    runs, wall = json.loads(answer)
+    return Swept(runs, wall, took)
+
+
 def many_short_runs(runs: int) -> Experiment:
     """So many runs of 50 plays, one a group: little to simulate, all the more to schedule."""
     only = (recipe("section6", noise="student-t"),), (recipe("Uniform"),)

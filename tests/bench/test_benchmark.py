@@ -125,6 +125,38 @@ def test_leaps_are_measured_at_each_horizon_over_the_shortest(
     assert {row.policy for row in rows} == {"SupBMM", "SupBTC"}
 
 
+def test_two_workers_are_measured_by_the_clock_and_by_what_all_processes_took(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    def swept(T: int, seeds: int, workers: int) -> sides.Swept:
+        asked.append((T, seeds, workers))
+        return sides.Swept(runs=64, wall=60.0 / workers, processor=58.0 + 2 * workers)
+
+    monkeypatch.setattr(sections, "swept", swept)
+    clock, processor = sections.workers(FULL)
+    assert asked == [(FULL.long, FULL.seeds, 1), (FULL.long, FULL.seeds, 2)]
+    assert (clock.median, clock.goal, clock.verdict) == (2.0, "≥ 1.7", "met")
+    assert (processor.median, processor.goal) == (pytest.approx(60 / 62, rel=1e-5), "")
+
+
+def test_a_sweep_of_its_own_counts_the_processor_time_of_its_workers() -> None:
+    """Each worker imports the engine, which takes longer than all that the sweep itself does."""
+    one, two = (sides.swept(100, 2, workers) for workers in (1, 2))
+    assert one.runs == two.runs == 8
+    assert two.processor > one.processor + 0.3
+
+
+def test_tofu_is_held_against_supbtc_at_the_largest_d(monkeypatch: pytest.MonkeyPatch) -> None:
+    cost = {"TOFU": 24.0, "SupBTC": 6.0}
+    monkeypatch.setattr(sides.Case, "whole", lambda case: lambda: cost.get(case.policy, 1.0))
+    monkeypatch.setattr(sides.Case, "drawing", lambda _: lambda: 1.0)
+    row = list(sections.growth_d(FULL))[-1]
+    assert (row.what, row.d, row.median) == ("TOFU over SupBTC, d = 40", 40, 4.0)
+    assert (row.goal, row.verdict, row.policy) == ("≤ 5", "met", "")
+
+
 def test_a_section_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         benchmark.arguments(["--only", "peers,speed"])

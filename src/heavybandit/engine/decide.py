@@ -10,7 +10,8 @@ from ._compile import apart, compiled, inlined
 from .lanes import LANES
 from .linear import combine, largest, lowest_near_best, quadratic_forms, transpose
 from .medians import bmm_estimates, menu_estimate
-from .truncation import btc_estimates, suspects_cannot_matter, tofu_suspects
+from .tofu import settled, tofu_suspects
+from .truncation import btc_estimates
 
 FIRST, RANDOM, WIDEST, OPTIMISTIC = map(
     EXPLORE_RULES.index, ("first", "random", "widest", "optimistic")
@@ -221,9 +222,8 @@ def choose_by_bound(state, X, truth):
     combine(theta, state.X_T, n, line[st.R_HAT])
     if kind == st.TOFU and state.stage[0, st.N_SUSPECTS] > 0:
         share = state.tofu.reach[0] / factor if factor > 0.0 else math.inf
-        if clock[st.AUDIT] == 1 or not suspects_cannot_matter(line, n, share, truth):
-            tofu_suspects(state)
-            combine(state.vector[st.THETA_NOW], state.X_T, n, line[st.R_HAT])
+        if clock[st.AUDIT] == 1 or not settled(line, n, share, truth):
+            tofu_suspects(state, n, factor, truth)
     if factor <= 0.0:
         return lowest_near_best(line[st.R_HAT], n)
     add_widths(line, state.alive, n, truth, state.counts)

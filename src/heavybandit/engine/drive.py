@@ -18,7 +18,8 @@ from .linear import add_context, combine, copy, lowest_near_best, solve, transpo
 from .medians import columns_learn, mom_payoff
 from .safe import safe_ridge_learn
 from .thompson import draw_theta, rotate_in
-from .truncation import add_payoff, btc_learn, tofu_learn
+from .tofu import tofu_learn
+from .truncation import add_payoff, btc_learn
 
 
 class Kernels(NamedTuple):

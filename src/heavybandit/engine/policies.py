@@ -259,7 +259,8 @@ class TOFU(_Plain, TruncatingSettings, twin=paper.TOFU):
         power_of, lag = (1.0, 2.0) if self._circulated else (eps, 0.0)
         b = self.threshold_scale * float(theory.tofu_threshold(1.0, T, v, delta, power_of))
         scale, own = self._scale(5.0), (b, lag)
-        self._start(st.TOFU, scale=scale, gain=gain, offset=1.0, truncates=True, constants=own)
+        kept = {"truncates": True, "suspect_numbers": 2}
+        self._start(st.TOFU, scale=scale, gain=gain, offset=1.0, constants=own, **kept)
 
 
 class Uniform(Compiled):

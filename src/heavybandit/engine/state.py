@@ -15,6 +15,7 @@ import numpy as np
 
 from ..policy import Floats
 from .lanes import LANES
+from .roots import N_SPAN, N_USE, room_for
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -86,8 +87,16 @@ class Truncation(NamedTuple):
 class Roots(NamedTuple):
     """What TOFU keeps so that it needs few matrix roots, and finds those quickly."""
 
-    eigenvectors: Floats  # (d, d): of A⁻¹, one in each row, as of the last root
+    eigenvectors: Floats  # (d, d): of A⁻¹, one in each row, as of the last exact root
     reach: Floats  # (1,): Z, which bounds the suspects' part in the estimates
+    # See `roots`, also for what `use` and `span` hold; d… is d filled up to a multiple of LANES.
+    use: Ints  # (N_USE,)
+    span: Floats  # (N_SPAN,)
+    resolvents: Floats  # (N, d, d…): (A + σI)⁻¹ for each of at most N poles
+    root: Floats  # (d, d…): their weighted sum, A^{-1/2}
+    waiting: Floats  # (2d, d): contexts that they have yet to take up
+    per_pole: Floats  # (3, N): weights c, and scratch
+    solved: Floats  # (N + 1, d…): scratch
 
 
 class Regression(NamedTuple):
@@ -188,6 +197,7 @@ def new_state(
     L = 0 if kind == UNIFORM else d
     B = S if kind in BTC else 0
     D, one = (d, 1) if kind == TOFU else (0, 0)
+    N, filled_D, waiting = room_for(D)
     R, two = (d, 2) if kind in HUBER else (0, 0)
     P, wide = (d, d + 1) if kind == THOMPSON else (0, 0)
     J = S if kind == SAFE_RIDGE else 0
@@ -218,7 +228,17 @@ def new_state(
             chunks=np.zeros((pool, CHUNK, d)),
             chunk_next=np.full(pool, -1, dtype=np.int64),
         ),
-        tofu=Roots(eigenvectors=np.zeros((D, D)), reach=np.zeros(one)),
+        tofu=Roots(
+            eigenvectors=np.zeros((D, D)),
+            reach=np.zeros(one),
+            use=np.zeros(N_USE, dtype=np.int64),
+            span=np.zeros(N_SPAN),
+            resolvents=np.zeros((N, D, filled_D)),
+            root=np.zeros((D, filled_D)),
+            waiting=np.zeros((waiting, D)),
+            per_pole=np.zeros((3, N)),
+            solved=np.zeros((N + 1, filled_D)),
+        ),
         huber=Regression(
             gram=ridge * np.eye(R),
             gram_lost=np.zeros((R, R)),

@@ -186,6 +186,7 @@ SECTIONS = {
     "floor noise": "{what}: whole simulation over drawing the noise",
     "flat": "{what}: last tenth of the run over its first three tenths",
     "memory": "{what}: peak memory minus that at 10⁴ plays, MB",
+    "growth d": "{what}: whole simulations",
     "sweeps": "time added to each run by a sweep, {what}, ms",
     "workers": "{what}: one worker over two",
 }

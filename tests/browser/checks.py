@@ -13,7 +13,9 @@ from playwright.sync_api import Page
 
 SEVERE = ("serious", "critical")
 COLOUR_RULES = ("color-contrast", "link-in-text-block")  # those whose answer depends on the theme
-LEAKED = ("TypeAliasForwardRef", "_NestedSequence")  # words that a reader should never meet
+# words that a reader should never meet
+LEAKED = ("TypeAliasForwardRef", "_NestedSequence", "Alias for field number")
+LONGEST = 700  # signs of a signature: what is longer has a value in it that is no reading matter
 SMALLEST = 0.5  # of its size, to which a formula may be set smaller so that it fits
 
 # Text that a reader sees and that is neither code nor typeset mathematics.
@@ -189,7 +191,13 @@ def tab_stops(page: Page) -> list[str]:
 def words(page: Page) -> list[str]:
     """Nothing that a tool left behind is shown as text."""
     text = page.evaluate("() => document.body.textContent")
-    return [f"{word} is shown" for word in LEAKED if word in text]
+    signatures = page.evaluate(
+        "() => [...document.querySelectorAll('dt.sig')].map(e => e.innerText)"
+    )
+    long = [one for one in signatures if len(one) > LONGEST]
+    return [f"{word} is shown" for word in LEAKED if word in text] + [
+        f"a signature has {len(one)} signs: {one[:60]}" for one in long
+    ]
 
 
 def accessibility(page: Page) -> list[str]:

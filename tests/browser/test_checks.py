@@ -61,6 +61,8 @@ def test_a_good_page_passes(found: Found) -> None:
 
 # Faults that do not change what is said of others stand on one page, each with its own words.
 TOGETHER = {
+    f"<dl><dt class='sig'>{'x ' * 400}</dt><dd>y</dd></dl>": "a signature has 8",
+    "<p>Alias for field number 2</p>": "Alias for field number is shown",
     "<script>console.error('bad luck')</script>": "the console has an error: bad luck",
     "<script>throw new Error('worse')</script>": "a script failed: worse",
     "<script src='gone.js'></script>": "gone.js was answered with 404",

@@ -78,6 +78,16 @@ FITTING = r"""() => {
       parseFloat(getComputedStyle(formula.parentElement).fontSize);
     if (size < LEAST) found.push(`a formula is set at ${size.toFixed(2)} of its size: ${tex}`);
   }
+  for (const formula of document.querySelectorAll("span.math")) {
+    const before = formula.previousSibling ?? formula.closest(".with-sign")?.previousSibling;
+    if (!/[(“‘[]$/.test(before?.data ?? "") || !formula.checkVisibility()) continue;
+    const sign = document.createRange();
+    sign.setStart(before, before.data.length - 1);
+    sign.setEnd(before, before.data.length);
+    const next = formula.getClientRects()[0];
+    if (next && next.left < sign.getBoundingClientRect().left)
+      found.push(`a bracket is left behind by its formula: ${shown(formula)}`);
+  }
   for (const code of document.querySelectorAll("pre"))
     if (code.scrollWidth > code.clientWidth + 1) found.push(`code is cut: ${shown(code)}`);
   const scrolls = (e, axis) => /auto|scroll/.test(getComputedStyle(e)["overflow" + axis]);

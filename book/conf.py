@@ -92,35 +92,57 @@ def set_power(match: re.Match[str]) -> str:
     return f"\\ :{role}:`{match[1] or match[2] or match[3]}`\\ "
 
 
+# A name, two spaces or more, and what it is; what goes on is indented as far.
+ENTRY = re.compile(r"(\S+(?: \S+)*) {2,}(\S.*)")
+
+
+def set_words(text: str) -> str:
+    """Words of a docstring: code in backticks is code, and nothing else is taken for markup."""
+    parts = re.split(r"`+([^`]+)`+", text)
+    plain = [re.sub(r"([\\*|<>`:])", r"\\\1", part) for part in parts[::2]]
+    parts[::2] = [re.sub(r"(?<!\\)_", r"\_", POWER.sub(set_power, part)) for part in plain]
+    parts[1::2] = [f"\\ ``{part}``\\ " for part in parts[1::2]]
+    return "".join(parts)
+
+
 def restructured(lines: list[str]) -> list[str]:
     """A docstring as it stands, in reStructuredText: nothing in it is taken for markup.
 
-    Only code in backticks is set as code, and indented lines keep their layout.
+    Only code in backticks is set as code, names beside their meanings become a list, and indented
+    lines keep their layout.
     """
     out: list[str] = []
-    layout = False
+    layout = entry = False
     for line in lines:
         indented = line.startswith("    ")
-        if indented and not layout:
+        if entry and indented:
+            out[-1] += " " + set_words(line.strip())
+            continue
+        named = None if indented else ENTRY.fullmatch(line)
+        if named:
+            out += [] if entry else [""]
+            out.append(f"- ``{named[1]}`` {set_words(named[2])}")
+        elif indented and not layout:
             out += ["", ".. code-block:: text", ""]
-        elif layout and line.strip() and not indented:
+        elif (layout or entry) and line.strip() and not indented:
             out.append("")
         layout = indented or (layout and not line.strip())
+        entry = bool(named)
         if layout:
             out.append(line)
-            continue
-        parts = re.split(r"`+([^`]+)`+", line)
-        plain = [re.sub(r"([\\*|<>`:])", r"\\\1", part) for part in parts[::2]]
-        parts[::2] = [re.sub(r"(?<!\\)_", r"\_", POWER.sub(set_power, part)) for part in plain]
-        parts[1::2] = [f"\\ ``{part}``\\ " for part in parts[1::2]]
-        out.append("".join(parts))
+        elif not named:
+            out.append(set_words(line))
     return out
+
+
+NO_WORDS = "Alias for field number"  # what Python says of a named tuple's members
+LONGEST_VALUE = 120  # signs of a constant's value that are shown
 
 
 def as_it_stands(*event: Any) -> None:
     """The docstring's lines, the last argument of the event, are changed in place."""
     lines: list[str] = event[-1]
-    lines[:] = restructured(lines)
+    lines[:] = [] if str(lines[0]).startswith(NO_WORDS) else restructured(lines)
 
 
 def briefly(*event: Any) -> tuple[str | None, ...]:
@@ -131,6 +153,14 @@ def briefly(*event: Any) -> tuple[str | None, ...]:
     )
 
 
+def without_long_values(*event: Any) -> None:
+    """A constant of pages of text is named, not printed: its source is where it is read."""
+    for value in list(event[-1].parent.findall(lambda node: node.tagname == "desc_annotation")):
+        if value.astext().startswith(" = ") and len(value.astext()) > LONGEST_VALUE:
+            value.parent.remove(value)
+
+
 def setup(app: Any) -> None:
     app.connect("autodoc-process-signature", briefly)
     app.connect("autodoc-process-docstring", as_it_stands)
+    app.connect("object-description-transform", without_long_values)

@@ -29,6 +29,7 @@ import heavybandit
 import notes
 import steps
 from chapters import chapter, short
+from heavybandit.engine.policies import Compiled
 from heavybandit.replication import claims, ledger
 from heavybandit.replication.notebooks import numbered
 
@@ -286,6 +287,9 @@ def api() -> dict[str, str]:
             continue
         kind = "autoclass" if inspect.isclass(found) else "autofunction"
         options = [":members:", ":inherited-members:"] if kind == "autoclass" else []
+        if inspect.isclass(found) and issubclass(found, Compiled):
+            # all policies have the same members, which stand once
+            options = [":members: moment", ":inherited-members:"] * hasattr(found, "moment")
         target = f"heavybandit.{name}"
         if name in MODULES:  # simulate is a function and a module, and the module has the anchor
             target += f".{name}"
@@ -302,9 +306,13 @@ def api() -> dict[str, str]:
     )
     pages["api.md"] = (
         "# API\n\nWhat `import heavybandit as hb` offers, with signatures and docstrings as they "
-        "stand in the source, and the modules it comes from.\n\n## Modules\n\n"
+        "stand in the source, and the modules it comes from. What all policies have in common is "
+        "listed once, at the end.\n\n## Modules\n\n"
         f"{modules}\n\n## Public names\n\n"
-        "```{eval-rst}\n" + "\n".join(public) + "```\n"
+        "```{eval-rst}\n" + "\n".join(public) + "```\n\n"
+        "## What every policy has\n\n"
+        "```{eval-rst}\n.. autoclass:: heavybandit.engine.policies.Compiled\n"
+        "   :members:\n   :inherited-members:\n```\n"
     )
     return pages
 

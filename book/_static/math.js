@@ -72,23 +72,41 @@
     return `\\begin{aligned}&${lines.join("\\\\&")}\\end{aligned}`;
   }
 
-  /* The last piece keeps the place, which may be one that the next sign must not leave */
+  function held(...nodes) {
+    const together = document.createElement("span");
+    together.className = "with-sign";
+    together.append(...nodes);
+    return together;
+  }
+
+  const heads = new Map(); // an opening bracket with the first piece of a formula → where it belongs
+
+  /* The last piece keeps the place, which may be one that the next sign must not leave; a bracket
+     before the formula goes with the first piece. */
   function put(again, whole) {
     const place = whole.closest(".with-sign") ?? whole;
-    place.before(...again.slice(0, -1));
+    const pieces = again.slice(0, -1);
+    if (pieces.length && place !== whole && place.firstChild.nodeType === Node.TEXT_NODE) {
+      pieces[0] = held(place.firstChild, pieces[0]);
+      heads.set(pieces[0], place);
+    }
+    place.before(...pieces);
     whole.replaceWith(again.at(-1));
   }
 
-  /* A comma or a full stop does not begin a line */
+  /* A comma or a full stop does not begin a line, and an opening bracket does not end one */
   function keepSigns() {
     for (const formula of document.querySelectorAll("span.math")) {
-      const sign = /^[.,;:!?)’”]+/.exec(formula.nextSibling?.data ?? "");
-      if (!sign) continue;
-      const together = document.createElement("span");
-      together.className = "with-sign";
-      formula.nextSibling.splitText(sign[0].length);
+      const before = /[(“‘[]+$/.exec(formula.previousSibling?.data ?? "");
+      const after = /^[.,;:!?)’”]+/.exec(formula.nextSibling?.data ?? "");
+      if (!before && !after) continue;
+      const together = held();
+      if (before) formula.previousSibling.splitText(before.index);
+      if (after) formula.nextSibling.splitText(after[0].length);
       formula.before(together);
-      together.append(formula, together.nextSibling);
+      if (before) together.append(together.previousSibling);
+      together.append(formula);
+      if (after) together.append(together.nextSibling);
     }
   }
 
@@ -101,6 +119,11 @@
       again.forEach((node) => node.remove());
     }
     replaced.clear();
+    for (const [head, place] of heads) {
+      place.prepend(head.firstChild);
+      head.remove();
+    }
+    heads.clear();
     items.forEach((item) => item.typesetRoot.style.removeProperty("font-size"));
   }
 

@@ -23,33 +23,53 @@ window.addEventListener("load", () => {
 function alignColumns(table) {
   const rows = [...table.rows].filter((row) => row.cells.length === table.rows[0].cells.length);
   const signs = /^[\d\s.,·+\-−–⁰¹²³⁴-⁹⁻%±×∞()≤≥*]+$/;
-  const numeric = (text) => (/\d/.test(text) ? signs : /^[–\s]*$/).test(text);
+  const numeric = (text) => (/\d/.test(text) ? signs : /^([–\s]*|none)$/).test(text);
   [...table.rows[0].cells].forEach((_, i) => {
     const body = rows.filter((row) => row.parentElement.tagName === "TBODY").map((row) => row.cells[i]);
+    for (const head of rows.map((row) => row.cells[i]).filter((cell) => !body.includes(cell)))
+      head.classList.toggle("long", head.textContent.length > 12);
     if (body.every((cell) => numeric(cell.textContent))) return;
     for (const row of rows) row.cells[i].classList.add("words");
+    for (const cell of body) cell.classList.toggle("long", cell.textContent.length > 24);
   });
 }
 
-// A table that is wider than its place scrolls there, by keys too. What does not scroll is no stop.
+// An equation is not broken at its sign.
+function keepEquations(table) {
+  const walk = document.createTreeWalker(table, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) walk.currentNode.data = walk.currentNode.data.replace(/ ([=≥≤<>]) /g, "\u00a0$1\u00a0");
+}
+
+// A table has its short cells in one line each, smaller if need be; only then are they broken. What is
+// wider than its place all the same scrolls there, by keys too. What does not scroll is no stop.
 document.addEventListener("DOMContentLoaded", () => {
   const places = [];
   for (const table of document.querySelectorAll(".cell_output table.dataframe")) {
     const place = document.createElement("div");
-    place.className = "wide-table";
     table.replaceWith(place);
     place.append(table);
     places.push(place);
     alignColumns(table);
+    keepEquations(table);
   }
+  const isWide = (place) => place.scrollWidth > place.clientWidth + 1;
   const mark = () => {
     for (const place of places) {
-      const wide = place.scrollWidth > place.clientWidth + 1;
+      place.removeAttribute("tabindex");
+      place.querySelector("caption")?.style.removeProperty("width");
+    }
+    let wide = places;
+    for (const ways of ["whole", "whole tight", "tight", "whole tight"]) {
+      for (const place of wide) place.className = `wide-table ${ways}`;
+      wide = wide.filter(isWide); // all are read after all are written
+    }
+    for (const place of places) {
+      const scrolls = wide.includes(place);
       const caption = place.querySelector("caption");
       const name = caption?.textContent ?? "table";
-      if (caption) caption.style.width = wide ? `${place.clientWidth}px` : ""; // to be read unscrolled
+      if (caption && scrolls) caption.style.width = `${place.clientWidth}px`; // to be read unscrolled
       for (const [key, value] of [["tabindex", "0"], ["role", "region"], ["aria-label", name]]) {
-        if (wide) place.setAttribute(key, value);
+        if (scrolls) place.setAttribute(key, value);
         else place.removeAttribute(key);
       }
     }

@@ -158,6 +158,35 @@ def test_the_api_has_every_public_name_and_module() -> None:
     assert ".. automodule:: heavybandit.replication.claims\n" in pages["api_claims.md"]
 
 
+def test_the_members_of_policies_stand_once() -> None:
+    page = book.api()["api.md"]
+    assert ".. autoclass:: heavybandit.Uniform\n\n" in page
+    assert ".. autoclass:: heavybandit.SupBTC\n   :members: moment\n" in page
+    assert page.endswith(".Compiled\n   :members:\n   :inherited-members:\n```\n")
+
+
+def test_names_beside_their_meanings_become_a_list() -> None:
+    lines = [
+        "What it does.",
+        "",
+        "seed, T  a number,",
+        "         and `more` of it",
+        "x  y_i",
+        "End.",
+    ]
+    assert conf.restructured(lines) == [
+        *("What it does.", "", ""),
+        "- ``seed, T`` a number, and \\ ``more``\\  of it",
+        *("- ``x`` y\\ :sub:`i`\\ ", "", "End."),
+    ]
+
+
+def test_what_python_says_of_a_named_tuples_member_is_left_out() -> None:
+    lines = ["Alias for field number 2"]
+    conf.as_it_stands(lines)
+    assert lines == []
+
+
 def test_a_docstring_stands_as_it_is() -> None:
     lines = [
         "|Σ β_i X_i| ≤ x* t^{1/2} by `eps`: n_arms a_",

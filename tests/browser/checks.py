@@ -13,7 +13,9 @@ from playwright.sync_api import Page
 
 SEVERE = ("serious", "critical")
 COLOUR_RULES = ("color-contrast", "link-in-text-block")  # those whose answer depends on the theme
-LEAKED = ("TypeAliasForwardRef", "_NestedSequence")  # words that a reader should never meet
+# words that a reader should never meet
+LEAKED = ("TypeAliasForwardRef", "_NestedSequence", "Alias for field number")
+LONGEST = 700  # signs of a signature: what is longer has a value in it that is no reading matter
 SMALLEST = 0.5  # of its size, to which a formula may be set smaller so that it fits
 
 # Text that a reader sees and that is neither code nor typeset mathematics.
@@ -75,6 +77,16 @@ FITTING = r"""() => {
     const size = parseFloat(getComputedStyle(formula).fontSize) /
       parseFloat(getComputedStyle(formula.parentElement).fontSize);
     if (size < LEAST) found.push(`a formula is set at ${size.toFixed(2)} of its size: ${tex}`);
+  }
+  for (const formula of document.querySelectorAll("span.math")) {
+    const before = formula.previousSibling ?? formula.closest(".with-sign")?.previousSibling;
+    if (!/[(“‘[]$/.test(before?.data ?? "") || !formula.checkVisibility()) continue;
+    const sign = document.createRange();
+    sign.setStart(before, before.data.length - 1);
+    sign.setEnd(before, before.data.length);
+    const next = formula.getClientRects()[0];
+    if (next && next.left < sign.getBoundingClientRect().left)
+      found.push(`a bracket is left behind by its formula: ${shown(formula)}`);
   }
   for (const code of document.querySelectorAll("pre"))
     if (code.scrollWidth > code.clientWidth + 1) found.push(`code is cut: ${shown(code)}`);
@@ -189,7 +201,13 @@ def tab_stops(page: Page) -> list[str]:
 def words(page: Page) -> list[str]:
     """Nothing that a tool left behind is shown as text."""
     text = page.evaluate("() => document.body.textContent")
-    return [f"{word} is shown" for word in LEAKED if word in text]
+    signatures = page.evaluate(
+        "() => [...document.querySelectorAll('dt.sig')].map(e => e.innerText)"
+    )
+    long = [one for one in signatures if len(one) > LONGEST]
+    return [f"{word} is shown" for word in LEAKED if word in text] + [
+        f"a signature has {len(one)} signs: {one[:60]}" for one in long
+    ]
 
 
 def accessibility(page: Page) -> list[str]:

@@ -61,6 +61,8 @@ def test_a_good_page_passes(found: Found) -> None:
 
 # Faults that do not change what is said of others stand on one page, each with its own words.
 TOGETHER = {
+    f"<dl><dt class='sig'>{'x ' * 400}</dt><dd>y</dd></dl>": "a signature has 799",
+    "<p>Alias for field number 2</p>": "Alias for field number is shown",
     "<script>console.error('bad luck')</script>": "the console has an error: bad luck",
     "<script>throw new Error('worse')</script>": "a script failed: worse",
     "<script src='gone.js'></script>": "gone.js was answered with 404",
@@ -82,6 +84,7 @@ TOGETHER = {
     "<button></button>": "button-name: ",
     "<p style='color: #ccc; background: #fff'>pale</p>": "color-contrast: ",
 }
+LEFT = "<p style='width: 90px'>words (<span class='math'>{}</span></p>"
 ALONE = {  # they change the width of the page or its boxes
     "<div style='width: 500px'>words</div>": "the page is 50",
     MATH.format(style="width: 400px"): "a formula exceeds its block by ",
@@ -89,6 +92,7 @@ ALONE = {  # they change the width of the page or its boxes
     f"<pre style='overflow: hidden'>{'x' * 90}</pre>": "code is cut: xxx",
     f"<pre style='height: 1em; overflow: auto'>{'x<br>' * 9}</pre>": "pre scrolls within",
     WIDE.format(20, f"<table><td>{'x' * 90}</table>"): "a wide div cannot be scrolled",
+    LEFT.format(MATH.format(style="width: 80px")[3:-4]): "a bracket is left behind",
     WIDE.format(9, WIDE.format(500, f"<p>{'x' * 90}</p>")): "one scrolling box is in another",
 }
 

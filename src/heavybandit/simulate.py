@@ -55,9 +55,10 @@ class Run:
 
     `diagnostics` of a compiled policy: rounds `explored` and `exploited` and times `visited`, by
     stage; `arms_entering`, the mean number of arms that entered each stage; how many `estimates`
-    decisions needed; `truncated` terms in them (of an arm in BTC; of a coordinate in TOFU, where a
-    root was needed; payoffs in CRT; clipped rounds in the later ones); `suspects` kept at the end
-    and `most_suspects` at any time; `history_scans` (for ε < 1) and `matrix_roots` (TOFU);
+    decisions needed; `truncated` terms in them (of an arm in BTC; of a coordinate in TOFU, where
+    suspects could matter; payoffs in CRT; clipped rounds in the later ones); `suspects` kept at the
+    end and `most_suspects` at any time; `history_scans` (for ε < 1); `matrix_roots`, the rounds of
+    TOFU in which suspects could matter, few of which need a root (`engine.tofu`);
     `intervals` that decisions were based on and how many of them missed the true mean. With
     `audit=True` the intervals are those of all surviving arms in every stage visited, whether a
     decision needed them or not, and a policy with stages also counts, by stage,

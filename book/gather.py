@@ -289,7 +289,7 @@ def api() -> dict[str, str]:
         options = [":members:", ":inherited-members:"] if kind == "autoclass" else []
         if inspect.isclass(found) and issubclass(found, Compiled):
             # all policies have the same members, which stand once
-            options = [":members: moment", ":inherited-members:"] * hasattr(found, "moment")
+            options = [":members: moment"] * hasattr(found, "moment")
         target = f"heavybandit.{name}"
         if name in MODULES:  # simulate is a function and a module, and the module has the anchor
             target += f".{name}"

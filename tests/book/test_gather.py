@@ -161,7 +161,7 @@ def test_the_api_has_every_public_name_and_module() -> None:
 def test_the_members_of_policies_stand_once() -> None:
     page = book.api()["api.md"]
     assert ".. autoclass:: heavybandit.Uniform\n\n" in page
-    assert ".. autoclass:: heavybandit.SupBTC\n   :members: moment\n" in page
+    assert ".. autoclass:: heavybandit.SupBTC\n   :members: moment\n\n" in page
     assert page.endswith(".Compiled\n   :members:\n   :inherited-members:\n```\n")
 
 

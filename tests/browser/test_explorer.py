@@ -165,14 +165,25 @@ def test_every_cost_of_the_board_leads_to_runs_that_give_it(explorer: Page) -> N
     index = explorer.evaluate("() => window.heavybanditData.index.board")
     at = index["columns"].index("cost")
     assert all(len(row[at]) == 3 for row in index["rows"])
-    costs = []
-    for button in buttons.all():
-        button.click()
-        explorer.locator("#regrets dialog[open]").wait_for()
-        regrets = explorer.locator("#regrets dialog td[data-value]").all_inner_texts()
-        plays = explorer.locator("#regrets dialog tbody td").first.inner_text().replace(",", "")
-        costs.append(np.mean([float(x) for x in regrets]) / int(plays))
-        explorer.keyboard.press("Escape")
+    runs = buttons.evaluate_all(
+        """async (all) => {
+             const found = [];
+             for (const button of all) {
+               button.click();
+               let dialog = null;
+               while (!(dialog = document.querySelector("#regrets dialog[open]")))
+                 await new Promise(requestAnimationFrame);
+               const words = (cells) => [...dialog.querySelectorAll(cells)].map((e) => e.innerText);
+               found.push([words("td[data-value]"), words("tbody td")[0]]);
+               dialog.close();
+             }
+             return found;
+           }"""
+    )
+    costs = [
+        np.mean([float(x) for x in regrets]) / int(plays.replace(",", ""))
+        for regrets, plays in runs
+    ]
     uniform = costs[list(first["policy"]).index("Uniform")]
     assert [f"{100 * cost / uniform:.4f}" for cost in costs] == list(first["cost"])
 

@@ -303,3 +303,11 @@ def test_the_names_of_rows_stay_in_sight_while_a_wide_table_is_scrolled(open_pag
     before = dict(name.bounding_box() or {})
     assert place.evaluate("e => { e.scrollLeft = 60; return e.scrollLeft; }") == 60
     assert dict(name.bounding_box() or {})["x"] == pytest.approx(before["x"], abs=1)
+    for theme in ("light", "dark"):  # a name has the ground of its row
+        page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+        page.wait_for_function(f"() => document.documentElement.dataset.theme === '{theme}'")
+        grounds = place.locator("tr").evaluate_all(
+            """all => all.map((row) => [row, row.cells[0]])
+                 .map((pair) => pair.map((e) => getComputedStyle(e).backgroundColor))"""
+        )
+        assert [name for _, name in grounds] == [row for row, _ in grounds]

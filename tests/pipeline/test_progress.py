@@ -2,7 +2,6 @@
 
 import io
 import re
-import time
 from types import SimpleNamespace
 from unittest.mock import patch
 
@@ -15,7 +14,6 @@ from heavybandit.pipeline.progress import Progress
 from heavybandit.pipeline.spec import plays_of, work_of
 from heavybandit.pipeline.store import Store
 from heavybandit.pipeline.sweep import sweep
-from heavybandit.replication.catalogue import EXPERIMENTS
 from tiny import LARGER
 
 
@@ -106,31 +104,6 @@ def test_progress_never_exceeds_the_total_and_never_visibly_goes_back(steps):
     percents = [int(p) for p in re.findall(r"(\d+)%", log.getvalue())]
     assert percents == sorted(percents)
     assert max(percents) <= 100
-
-
-@pytest.mark.parametrize("name", ["leaps_btc", "prop1", "audit_bmm"])
-def test_kinds_of_work_weigh_what_they_take_beside_plays(name):
-    """Leaps, draws and rounds of many plays: by CPU time, not further off than a factor of 5.
-
-    Counted as plays, leaps were off by 800, and a sweep of all experiments said "some seconds left"
-    for ten minutes.
-    """
-
-    def seconds(group):
-        group[0].run(group)  # kernels are loaded
-        turns = []
-        for _ in range(3):
-            began = time.process_time()
-            group[0].run(group)
-            turns.append(time.process_time() - began)
-        return min(turns)
-
-    def per_work(experiment):
-        groups = sorted(EXPERIMENTS[experiment].groups(), key=plays_of)
-        group = groups[len(groups) // 4]
-        return seconds(group) / work_of(group)
-
-    assert 1 / 5 < per_work(name) / per_work("section6_close") < 5
 
 
 def test_a_sweep_counts_work_while_groups_are_under_way(tmp_path, monkeypatch):

@@ -8,6 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import prose
+
 ROOT = Path(__file__).parents[2]
 BOARD_TABLE = pd.read_csv(ROOT / "data" / "leaderboard.csv")
 MEANS = BOARD_TABLE.groupby("policy").cost.mean()
@@ -18,7 +20,6 @@ COSTS = {
     )
 }
 FOR_HEAVY_TAILS = ("SupBMM", "SupBTC", "MoM", "CRT", "MENU", "TOFU", "HeavyOFUL", "HvtUCB")
-SAID = re.compile(r"<!-- ([^>]*) -->")
 
 
 def cited(text: str) -> list[tuple[list[str], str]]:
@@ -26,7 +27,7 @@ def cited(text: str) -> list[tuple[list[str], str]]:
 
     A comment is a list of CELL: POLICY, separated by semicolons; `mean` stands for all cells.
     """
-    pieces = SAID.split(text)
+    pieces = prose.COSTS.split(text)
     return [
         ([name.strip() for name in names.split(";")], " ".join(words.split()))
         for words, names in zip(pieces[::2], pieces[1::2], strict=False)
@@ -65,7 +66,7 @@ def test_every_cost_in_the_advice_is_the_recorded_one(place: str) -> None:
     """Percentages before a comment are the costs that it names, in that order, and none besides."""
     text = ADVICE[place]
     for names, words in cited(text):
-        percents = re.findall(r"\d+(?=(?:(?:,| and| to| against) \d+)* %)", words)
+        percents = prose.PERCENTAGE.findall(words)
         assert percents == [cost_of(name) for name in names], words
-    assert not re.findall(r"\d+ %", SAID.split(text)[-1])
+    assert not re.findall(r"\d+ %", prose.COSTS.split(text)[-1])
     assert len(cited(text)) >= 4

@@ -104,6 +104,16 @@ def test_nothing_is_clipped_while_all_payoffs_were_0(module: Any) -> None:
     assert means(policy) == pytest.approx([5 / 3, 5 / 3, 0.0], rel=1e-12)
 
 
+@MODULES
+def test_the_scale_never_falls_to_0(module: Any) -> None:
+    """From 0 it could not rise again. It starts at the first payoff and falls by e^{−½/√t}."""
+    policy = module.SafeRidge(40, 1, 1)
+    for payoff in (2e-300, *[0.0] * 20):
+        policy.select(np.ones((1, 1)))
+        policy.update(payoff)
+    assert (policy._scale if module is later else policy._state.num[names.SAFE_SCALE]) == 1e-300
+
+
 def play_both(X: np.ndarray, noise: Noise, rng: np.random.Generator, size: float, **more: Any):
     fast, literal = (module.SafeRidge(*X.shape, **more) for module in (hb, later))
     theta = rng.normal(size=X.shape[2])

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import heavybandit as hb
 from heavybandit.engine import roots, tofu
+from heavybandit.engine import state as layout
 from heavybandit.engine.linear import add_context
 from heavybandit.noise import StudentT, SymmetricPareto
 
@@ -139,6 +140,26 @@ def test_a_term_near_the_limit_is_not_decided():
     assert z.tolist() == [2.0, 0.0, 0.2]
     for error in (1.0, 1.1):
         assert tofu.add_kept(np.array([1.0, -2.0, 0.1]), 2.0, 3.0, error, z) == -1
+
+
+@pytest.mark.parametrize("payoffs", [[5.0], [5.0, -2.0, 7.0]])
+def test_what_the_rational_root_may_be_off_by_is_returned(payoffs):
+    """With X̃ = (1 + NEAR)A^{-1/2} it is off by 2·NEAR·‖z‖ in the norm of A, to first order; that
+    is what is returned for one suspect, and less than it for several."""
+    growing, rng = Growing(5), np.random.default_rng(3)
+    for x in rng.normal(size=(40, 5)):
+        growing.add(x / np.linalg.norm(x))
+    growing.root()
+    state, X = growing.state, rng.normal(size=(len(payoffs), 5))
+    lengths = np.einsum("nd,nd->n", X, np.linalg.solve(growing.A, X.T).T)
+    suspects = np.column_stack([X, payoffs, lengths])
+    eigenvalues, Q = np.linalg.eigh(growing.A)
+    state.tofu.root[:, :5] = (1 + roots.NEAR) * (Q / np.sqrt(eigenvalues)) @ Q.T
+    error = tofu.near_suspects(suspects, 1e9, state.tofu, state.vector, state.counts)
+    off = state.vector[layout.U, :5] - np.linalg.solve(growing.A, X.T @ payoffs)
+    size = math.sqrt(off @ growing.A @ off)
+    assert size <= error * (1 + 1e-6)
+    assert len(payoffs) > 1 or size == pytest.approx(error, rel=1e-6)
 
 
 @pytest.mark.parametrize("width_scale", [1.0, 0.01])

@@ -111,3 +111,12 @@ def test_a_file_is_readable_by_whom_the_user_lets(tmp_path):
     finally:
         os.umask(before)
     assert (tmp_path / "mine").stat().st_mode & 0o777 == 0o644
+
+
+def test_a_temporary_folder_is_the_users_alone(tmp_path):
+    before = os.umask(0)
+    try:
+        with scratch.scratch(tmp_path) as temporary:
+            assert temporary.parent.stat().st_mode & 0o777 == 0o700
+    finally:
+        os.umask(before)

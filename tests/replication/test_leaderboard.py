@@ -67,6 +67,9 @@ def test_centres_are_the_best_that_lie_in_no_box_of_a_better_one() -> None:
     assert protocol.best_apart(tried, scores, 1) == (1, 6)
     assert protocol.best_apart(tried, scores, 2) == (1,)
     assert protocol.best_apart(tried, scores, 3) == (1,)
+    assert protocol.best_apart([{"ridge": 1.0}, {"ridge": 10.0}], [1.0, 2.0], 0) == (0,)  # its edge
+    alike = [{"ridge": 10.0 ** (-2 * i)} for i in range(64)]
+    assert protocol.best_apart(alike, [1.0] * 64, 0) == (0, 1, 2, 3)
 
 
 def test_the_choices_are_those_of_lowest_score_in_the_data() -> None:
@@ -145,7 +148,8 @@ def test_no_order_is_stated_that_the_limits_do_not_support() -> None:
     noise = rng.normal(size=(1, 8))
     found = board_of((10 + noise).tolist(), (10 - noise).tolist(), (90 + noise).tolist())
     none = {"CRT": 0.0, "TOFU": 0.0, "GreedyRidge": 0.0}
-    assert set(board.order(found, (A, B, RIDGE), none)) == {(A, RIDGE), (B, RIDGE)}
+    for entries in ((A, B, RIDGE), (RIDGE, B, A)):
+        assert set(board.order(found, entries, none)) == {(A, RIDGE), (B, RIDGE)}
     gap, off = found.gap(RIDGE, B, 3)
     for slack, stated in ((gap - off - 1e-9, True), (gap - off, False)):
         assert ((B, RIDGE) in board.order(found, (A, B, RIDGE), none | {"GreedyRidge": slack})) == (
@@ -156,8 +160,9 @@ def test_no_order_is_stated_that_the_limits_do_not_support() -> None:
 def test_an_order_must_hold_with_the_constants_of_counter_examples_too() -> None:
     noise = np.random.default_rng(0).normal(size=(1, 8))
     none = {"CRT": 0.0, "TOFU": 0.0}
-    for cost, stated in ((10, []), (80, [(A, B)])):
-        other = Entry("TOFU, other constants", "counter")
+    its, whose = "TOFU, other constants", "TOFUs, which is another policy"
+    for name, cost, stated in ((its, 10, []), (its, 80, [(A, B)]), (whose, 10, [(A, B)])):
+        other = Entry(name, "counter")
         costs = np.stack([10 + noise, 90 - noise, cost - noise], axis=2)
         assert board.order(Standings((A, B, other), costs), (A, B), none) == stated
 
@@ -173,17 +178,20 @@ def test_uniform_play_costs_100_percent_and_flags_are_shares() -> None:
 
 
 def test_a_move_that_gains_puts_the_optimum_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the margin of the protocol none does; with a negative one half of them, up or down."""
     rows = board_tables.inside_rows(DATA)
-    assert len(rows) == sum(map(len, KNOBS.values()))
-    told = {(row["policy"], row["knob"]): row for row in rows}
-    for name, knobs in KNOBS.items():
-        for knob in knobs:
-            row = told[name, knob]
-            assert (row["inside"] == "yes") == (min(row["× 10"], row["÷ 10"]) >= -protocol.MARGIN)
+    assert {(row["policy"], row["knob"]) for row in rows} == {
+        (name, knob) for name, knobs in KNOBS.items() for knob in knobs
+    }
     scores = board.scores(DATA, len(SIZES))
     assert all(row["score"] == pytest.approx(scores[row["policy"]].min()) for row in rows)
-    monkeypatch.setattr(board_tables, "MARGIN", -1e9)  # no move gains so much
-    assert {row["inside"] for row in board_tables.inside_rows(DATA)} == {"no"}
+    demanded = float(np.median([row[move] for row in rows for move in ("× 10", "÷ 10")]))
+    assert any(row["× 10"] < demanded <= row["÷ 10"] for row in rows)
+    assert any(row["÷ 10"] < demanded <= row["× 10"] for row in rows)
+    for margin in (protocol.MARGIN, -demanded):
+        monkeypatch.setattr(board_tables, "MARGIN", margin)
+        for row in board_tables.inside_rows(DATA):
+            assert (row["inside"] == "yes") == (min(row["× 10"], row["÷ 10"]) >= -margin)
 
 
 def test_slack_is_what_the_second_half_and_the_best_move_gain(
@@ -191,7 +199,7 @@ def test_slack_is_what_the_second_half_and_the_best_move_gain(
 ) -> None:
     """Two policies with made-up scores: one gains 3 late and 5 by a move, the other nothing."""
     half = sum(SIZES) // 2
-    late = np.array([20.0] * half + [17.0] * half)
+    late = np.array([25.0] * (half - 1) + [20.0] + [17.0] * half)
     rows = [
         {"policy": "CRT", "× 10": 4.0, "÷ 10": -5.0},
         {"policy": "CRT", "× 10": -1.0, "÷ 10": 0.0},

@@ -30,7 +30,7 @@ class Silence(Additive):
 class TwoArms:
     """Arm 0 offers x = 1, arm 1 x = ½ in even rounds and ¼ in odd ones; θ* = 0.8.
 
-    So arm 1 costs 0.8 − 0.4 = 0.4 a play in even rounds (from 0), 0.8 − 0.2 = 0.6 in odd ones.
+    So arm 1 costs 0.8 − 0.4 = 0.4 per play in even rounds (from 0), 0.8 − 0.2 = 0.6 in odd ones.
     """
 
     n_arms, dim, name = 2, 1, "two-arms"

@@ -320,7 +320,7 @@ def test_fixed_arms_offer_the_same_contexts_for_ever_with_means_by_hand():
 
 
 def test_fixed_arms_can_be_simulated_and_uniform_play_costs_what_it_should():
-    """Gaps 0.2, 0 and 0.5: 7/30 a play, within 5 standard errors of √(0.29/3 − (7/30)²)/√n."""
+    """Gaps 0.2, 0 and 0.5: 7/30 per play, within 5 standard errors of √(0.29/3 − (7/30)²)/√n."""
     n = 20_000
     regret = hb.simulate(hb.Uniform(n, 3, 2), WORLDS["fixed arms"]).regret
     assert regret / n == pytest.approx(7 / 30, abs=5 * math.sqrt((0.29 / 3 - 49 / 900) / n))

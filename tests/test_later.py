@@ -191,7 +191,7 @@ def agree(name: str, eps: float, rounds: int, size: float, **kwargs: Any) -> tup
 @pytest.mark.parametrize("constants", ["theory", "circulated"])
 @pytest.mark.parametrize("eps", EPS)
 def test_heavy_oful_agrees_on_the_sphere_and_in_the_ball(eps: float, constants: str) -> None:
-    """Many rounds are surely clipped."""
+    """With sizes and thresholds at which many payoffs are clipped."""
     size, width_scale = (100.0, 1e-3) if constants == "theory" else (1000.0, 1.0)
     more = {"width_scale": width_scale, "threshold_scale": 0.1, "constants": constants}
     fast, on_sphere = agree("HeavyOFUL", eps, 150, size, **more)

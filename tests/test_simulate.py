@@ -18,7 +18,7 @@ from streams import assert_same_run
 @pytest.mark.parametrize("plays", [1, 3])
 @pytest.mark.parametrize("block", [None, 1, 2])
 def test_regret_of_a_script_by_hand(plays, block):
-    """Arms 0, 1, 1, 0, 1 cost 0, 0.6, 0.4, 0, 0.4 a play."""
+    """Arms 0, 1, 1, 0, 1 cost 0, 0.6, 0.4, 0, 0.4 per play."""
     run = hb.simulate(Scripted([0, 1, 1, 0, 1], plays), TwoArms(), keep_arms=True, block=block)
     np.testing.assert_array_equal(run.plays, plays * np.arange(1, 6))
     np.testing.assert_allclose(run.curve, plays * np.array([0, 0.6, 1.0, 1.0, 1.4]), atol=1e-15)

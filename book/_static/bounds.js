@@ -45,7 +45,7 @@
     return Math.log((2 * K * T * Math.log(T)) / delta);
   }
 
-  /* theory.plays_per_round (Proposition 1): r = ⌈8L⌉ plays of SupBMM's arm a round */
+  /* theory.plays_per_round (Proposition 1): r = ⌈8L⌉ plays of SupBMM's arm per round */
   function playsPerRound(T, K, delta) {
     return Math.ceil(8 * logTerm(T, K, delta));
   }
@@ -252,7 +252,7 @@
     const T = chosen(s.T);
     const [name, policy] = [NAMES[u.id], POLICIES[u.id]];
     if (u.state === "short") {
-      const why = `${policy} plays its arm ${u.plays} times a round, and T is too short for one`;
+      const why = `${policy} plays its arm ${u.plays} times per round, and T is too short for one`;
       return `At T = ${T} ${name} says nothing: ${why}.`;
     }
     const promise = `At T = ${T} ${name} promises at most ${rounded(u.at)}`;
@@ -304,7 +304,7 @@
     const clause = {
       silent: (who, s) => `${who} say${s} nothing`,
       short: (who) => `${who} has no round to speak of`,
-      idle: (who, s) => `${who} promise${s} less than 2 a play but not less than uniform play costs`,
+      idle: (who, s) => `${who} promise${s} less than 2 per play but not less than uniform play costs`,
       speaks: (who, s) => `${who} promise${s} less than uniform play costs`,
     };
     const clauses =
@@ -361,7 +361,7 @@
     return [
       { id: "theorem1", label: "Theorem 1", value: found.theorem1.bound, from: 0 },
       { id: "theorem2", label: "Theorem 2", value: found.theorem2.bound, from: 0 },
-      { id: "trivial", label: "2 a play", value: (T) => TRIVIAL * T, from: 0 },
+      { id: "trivial", label: "2 per play", value: (T) => TRIVIAL * T, from: 0 },
       { id: "uniform", label: "uniform", value: (T) => s.cost * T, from: 0 },
       // The repaired bound first, as a broad band: the printed one is the same line and lies on it.
       { id: "theorem3-repaired", label: "Thm 3′", value: claim, from: found.lower.repaired },
@@ -453,7 +453,7 @@
       const dot = { cx: now, cy: y(Math.log10(line.value(s.T))), r: 3.5 };
       svg(root, "circle", { ...dot, class: `hb-dot hb-${line.id}` });
     }
-    // A ring where a bound begins to say something: at 2 a play.
+    // A ring where a bound begins to say something: at 2 per play.
     for (const { id, trivialFrom } of [found.theorem1, found.theorem2]) {
       const at = Math.log10(trivialFrom);
       if (at > DECADES[1]) continue;

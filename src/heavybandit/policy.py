@@ -1,9 +1,10 @@
 """What a policy is: its settings, its schedule, its door, the order in which it may be called.
 
 The literal twins in `paper` and `later` and the compiled ones in `engine` share these classes, so
-that both take the same arguments, refuse the same input with the same words and draw the same luck.
-A subclass declares its settings and says only how often it plays (`_plays_and_rounds`), what it
-starts with (`_prepare`), how it decides (`_choose`) and what it learns (`_learn`).
+that both take the same arguments, refuse the same input with the same words and draw the same
+random numbers. A subclass declares its settings and says only how often it plays
+(`_plays_and_rounds`), what it starts with (`_prepare`), how it decides (`_choose`) and what it
+learns (`_learn`).
 """
 
 from __future__ import annotations
@@ -129,7 +130,8 @@ class Look(NamedTuple):
 class Policy(Declared):
     """A policy that plays `plays` times per round for `rounds` rounds, within `horizon` plays (R1).
 
-    `select` may be asked again before `update`: it answers for the same round with the same luck.
+    `select` may be asked again before `update`: it answers for the same round with the same random
+    numbers.
     A call that is refused changes nothing.
     """
 
@@ -206,7 +208,7 @@ class Policy(Declared):
         self._offered, self._selected, self._luck = None, -1, None
 
     def decline(self) -> None:
-        """Leave the round that was offered unplayed; the next has luck of its own.
+        """Leave the round that was offered unplayed; the next has new random numbers.
 
         Without this a randomised policy that is asked again answers as before: on a log it would
         wait for the arm that it has in mind, and arms seldom logged would count too often.
@@ -239,7 +241,7 @@ class Policy(Declared):
         return y
 
     def _draw_luck(self, rounds: int) -> Floats:
-        """The luck of the next rounds, one entry per round: of most policies a number in [0, 1).
+        """Random numbers for the next rounds: for most policies one in [0, 1) per round.
 
         Drawn in one call or in several, it is the same.
         """

@@ -116,7 +116,7 @@ def numpy_loop(given: Task) -> Loop:
         A_inv, b, theta = np.eye(X.shape[2]), np.zeros(X.shape[2]), np.zeros(X.shape[2])
         arms: list[int] = []
         for offered, pays in zip(X, payoffs, strict=True):
-            solved = offered.dot(A_inv)  # A⁻¹x, a row an arm
+            solved = offered.dot(A_inv)  # A⁻¹x, one row per arm
             squares = np.vecdot(solved, offered)  # xᵀA⁻¹x
             arm = int((offered.dot(theta) + factor * np.sqrt(squares)).argmax()) if arms else first
             u = solved[arm]

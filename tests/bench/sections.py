@@ -336,7 +336,7 @@ SECTIONS: dict[str, tuple[str, Section]] = {
     "memory": ("Peak memory", memory),
     "growth-d": ("As d grows", growth_d),
     "growth-K": ("As K grows", partial(varied, "K", GROWN)),
-    "growth-plays": ("As SupBMM's plays a round grow", partial(varied, "delta", ("SupBMM",))),
+    "growth-plays": ("As SupBMM's plays per round grow", partial(varied, "delta", ("SupBMM",))),
     # Below 1 thresholds depend on the whole history, and some must be looked up.
     "growth-eps": ("As ε falls", partial(varied, "eps", ("SupBTC", "SupBMM", "TOFU", "CRT"))),
     "sweeps": ("What a sweep adds to a run", sweeps),

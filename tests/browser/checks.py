@@ -58,7 +58,7 @@ OVERFLOW = r"""() => {
   return [`the page is ${page.scrollWidth} wide on ${page.clientWidth}: ${wide.join(", ")}`];
 }"""
 
-# At the width at hand: a formula, code or figure that is cut, and what scrolls where it should not.
+# At the present width: a formula, code or figure that is cut, and what scrolls where it should not.
 FITTING = r"""() => {
   const found = [];
   const shown = (node) => node.textContent.trim().replace(/\s+/g, " ").slice(0, 60);

@@ -140,7 +140,7 @@ LINES = ("theorem1", "theorem2", "trivial", "uniform", "theorem3", "theorem3-rep
 
 
 def drawn(page: Page, which: str) -> list[tuple[float, float]]:
-    """A line's points as (T, regret): the line of 2 a play, whose ends are known, is the scale."""
+    """A line's points as (T, regret): that of 2 per play, whose ends are known, is the scale."""
     paths = [
         [
             tuple(float(x) for x in point.split(","))

@@ -91,7 +91,7 @@ def test_policies_beside_each_other_have_the_regrets_they_have_alone(typed, rows
     for name, run in runs.items():
         made = int(run.plays[-1])
         assert table[name][:3] == [str(made), f"{run.regret:.2f}", f"{run.regret / made:.4f}"]
-    assert int(table["SupBMM:width_scale=0.1,v=3"][0]) < 900  # several plays a round
+    assert int(table["SupBMM:width_scale=0.1,v=3"][0]) < 900  # several plays per round
     gap = runs["LinUCB"].regret / 900 - runs["MyPolicy"].regret / 900
     assert table["LinUCB"][3:] == [f"{gap:+.4f}"]
     assert table["MyPolicy"][3:] == []

@@ -161,7 +161,7 @@ def test_leaps_and_simulations_have_the_same_law(kind, horizon, scale, size, see
 
 @pytest.mark.parametrize("kind", ["bmm", "btc"])
 def test_estimates_from_counts_are_those_of_algorithms_1_and_2(kind):
-    """Of a history in which each arm's values come in any order; 6 plays a round have two medians.
+    """Of a history in which each arm's values come in any order; six plays have two medians.
     With A⁻¹ = LLᵀ, any Z = LᵀX will do."""
     rng, plays = np.random.default_rng(2), 6 if kind == "bmm" else 1
     X, values = rng.uniform(-0.5, 0.5, (5, 3)), np.array([-2.0, 0.1, 1.0, 9.0])

@@ -195,7 +195,7 @@ def test_no_source_that_reads_results_can_unpickle_or_evaluate(module):
 
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
 def test_what_is_no_file_in_a_runs_place_is_an_error_that_names_it(kept, make):
-    """A pipe that nobody writes to would be waited for until the end of days."""
+    """Reading a pipe without a writer would wait for ever."""
     path = kept.path(spec(1))
     path.parent.mkdir(exist_ok=True)
     make(path)

@@ -134,7 +134,7 @@ def test_an_audit_is_the_largest_ratio_and_the_sum_of_what_stages_counted(data):
 
 
 def test_what_lemma_5_allows_by_hand():
-    """Stages 1 and 2 may cost 2 a play, stage 3 costs 1, stage 4 a half; 5 rounds exploited."""
+    """Stages 1 and 2 may cost 2 per play, stage 3 costs 1, stage 4 a half; 5 rounds exploited."""
     one = replace(some_runs([0.0]), explored=np.array([[3, 2, 4, 6]]))
     assert by_stages(one, 7, 20)[0] == pytest.approx(7 * (6 + 4 + 4 + 3 + 5 * 2 / math.sqrt(20)))
 

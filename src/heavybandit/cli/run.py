@@ -83,7 +83,7 @@ def plays(text: str) -> int:
 
 
 def own_noise(path: str, name: str, params: dict[str, Any]) -> Any:
-    """A noise of the reader's, which must pass its check: its luck is shared by all policies."""
+    """A noise of the reader's, which must pass its check: all policies meet the same draws."""
     build = load(path, name)
     check_settings(name, build, params)
     problems = check_noise(build, **params)

@@ -156,7 +156,7 @@ def choose_by_stages(state, X, luck, truth):
 @inlined
 def audit_survivors(state, s, n, truth, reach):
     """Lemma 5: is the best arm among those that enter stage s, and are all within 2^{3−s} of it?"""
-    if truth[0] != truth[0]:  # NaN: nobody knows
+    if truth[0] != truth[0]:  # NaN: the true means are not known
         return
     best = largest(truth, truth.size)
     lost, far = 1, 0

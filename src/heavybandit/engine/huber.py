@@ -152,7 +152,7 @@ def fit(state, radius):
     theta, best, M, c = state.theta[0], state.vector[st.THETA_NOW], state.huber.M, state.huber.c
     suspects, m, d = state.suspects[0], state.stage[0, st.N_SUSPECTS], state.theta.shape[1]
     for passes in range(MOST_PASSES):
-        if m == 0 and state.huber.clipped[st.NOW] == 0:  # the inverse of M is at hand
+        if m == 0 and state.huber.clipped[st.NOW] == 0:  # the inverse of M is known
             solve(state.A_inv[0], c, best)
         else:
             free_minimum(M, c, 0.0, best, state.square[1])

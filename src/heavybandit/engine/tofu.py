@@ -129,7 +129,7 @@ def settled(line, n, share, truth):
         if a != best and r_hat[a] + width[a] + shift >= sure:
             settled = False
         error = abs(r_hat[a] - truth[a])
-        if abs(error - width[a]) <= shift:  # false where nobody knows the truth, NaN
+        if abs(error - width[a]) <= shift:  # false where the truth is not known, NaN
             settled = False
     return settled
 

@@ -4,9 +4,9 @@
     beside/.heavybandit-0123456789abcdef/file   the temporary file
 
 The name is random, so that neither two containers with one host name nor two processes with one
-number meet. What a killed process leaves behind is known by its mark, and that nobody is at it any
-more by the lock, which ends with its process: the next one that writes there removes it. Without
-locks it stays where it is.
+number meet. What a killed process leaves behind is known by its mark, and the process is known to
+be gone if the mark is no longer locked: the next one that writes there removes it. Where a file
+system has no locks, it stays where it is.
 """
 
 from __future__ import annotations

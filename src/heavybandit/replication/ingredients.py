@@ -28,7 +28,7 @@ LITTLE_PARETO = recipe("SymmetricPareto", shape=1.6, scale=0.05)  # no variance;
 def small_world(law: Recipe = LITTLE_T, dim: int = 2) -> Recipe:
     """Where the printed constants do learn: few dimensions and arms, gaps that matter, small noise.
 
-    Contexts of random direction, so that uniform play costs about 0.7 a play in two dimensions.
+    Contexts of random direction, so that uniform play costs about 0.7 per play in two dimensions.
     """
     return recipe("symmetric", noise=law, n_arms=4, dim=dim)
 

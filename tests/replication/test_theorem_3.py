@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from heavybandit.replication.theorem_3 import (
     change_of_measure,
     greedy_tree,
     kl_bits,
+    policies_figure,
     proved_from,
     random_tree,
     refuted_from,
@@ -22,6 +24,7 @@ from heavybandit.replication.theorem_3 import (
     stubborn_tree,
     until_the_first_payoff,
 )
+from tiny import some_runs
 
 # KL(p‖q) of two coins.
 
@@ -213,3 +216,15 @@ def test_the_bound_is_proved_at_every_horizon_from_there_on_and_not_just_below(d
         below = LowerBound(least - 1, dim, 4, 1.0, "capped")
         assert stage_by_stage(below) < theory.theorem3(float(least - 1), dim, 1.0)
     assert (least > 2 * dim) is (dim >= 1_944)
+
+
+def test_the_title_of_a_figure_says_what_the_policies_in_it_cost():
+    """Of (d−1)^{ε/(1+ε)} T^{1/(1+ε)}/32, the bound, 3 to 17 times as much."""
+    found = []
+    for policy, eps, times in (("CRT", 1.0, 3), ("MoM", 1.0, 5), ("CRT", 0.5, 17), ("MoM", 0.5, 4)):
+        bound = float(theory.theorem3(100.0, 5, eps))
+        where = {"eps": eps, "dim": 5, "n_arms": 4}
+        one = some_runs([0.9 * times * bound, 1.1 * times * bound])
+        found.append(replace(one, policy=policy, where=where))
+    (axes,) = policies_figure(found, 5).axes
+    assert "all cost 3 to 17 times as much" in axes.get_title()

@@ -84,20 +84,26 @@ def test_an_entry_can_be_run_again_and_a_changed_one_is_found_out(
 ) -> None:
     monkeypatch.setattr(entering, "HELD_OUT", HELD_OUT[-1:])
     monkeypatch.setattr(entering, "BOARD_SEEDS", 2)
-    monkeypatch.setattr(entering, "tune", lambda *_: ({"ridge": 3.0}, [1.0] * 128))
+    monkeypatch.setattr(entering, "TRAINING", TRAINING[:1])
+    monkeypatch.setattr(entering, "scores_of", lambda _own, tried, *_: [x["ridge"] for x in tried])
     entry = entering.enter(own, played, DATA)
-    assert entry["entries"] == [{}, {"ridge": 3.0}]
+    assert entry["entries"] == [{}, {"ridge": min(entry["scores"])}]
     assert len(entry["runs"]) == 4
     file = tmp_path / "mine.board.json"
     file.write_text(json.dumps(entry), encoding="utf-8")
     assert entering.read_entry(file) == entry
-    assert entering.check(entry, 0, 1e9) == (4, [])
-    assert entering.check(entry, 0, 1_500)[0] == 1
-    runs, differences = entering.check({**entry, "runs": [[1000, "1"]] * 4}, 0, 1e9)
+    assert entering.check(entry, DATA, 0, 1e9) == (4, [])
+    assert entering.check(entry, DATA, 0, 1_500)[0] == 1
+    runs, differences = entering.check({**entry, "runs": [[1000, "1"]] * 4}, DATA, 0, 1e9)
     assert (runs, len(differences)) == (4, 4)
+    never_tuned = {**entry, "entries": [{}, {"ridge": 3.0}]}
+    assert "by its scores it is" in " ".join(entering.check(never_tuned, DATA, 0, 1e9)[1])
+    made_up = {**entry, "scores": [x + 1 for x in entry["scores"]]}
+    assert "a score of" in " ".join(entering.check(made_up, DATA, 0, 1_500)[1])
     for wrong, words in (
         ({**entry, "protocol": "0"}, "another protocol"),
         ({**entry, "runs": entry["runs"][1:]}, "not whole"),
+        ({**entry, "scores": entry["scores"][1:]}, "not whole"),
         ({}, "not an entry"),
     ):
         file.write_text(json.dumps(wrong), encoding="utf-8")

@@ -39,7 +39,7 @@ def _check(options: argparse.Namespace) -> int:
 
     seed = secrets.randbelow(2**31) if options.seed is None else options.seed
     entry = entering.read_entry(options.check)
-    runs, differences = entering.check(entry, seed, options.plays)
+    runs, differences = entering.check(entry, options.data, seed, options.plays)
     for difference in differences:
         print(f"differs: {difference}")
     print(
@@ -106,7 +106,7 @@ def _show(entry: dict[str, Any], options: argparse.Namespace) -> None:
     chosen = entry["entries"][-1]
     if chosen:
         told = ", ".join(f"{knob} = {number(value)}" for knob, value in chosen.items())
-        print(f"tuned over {entry['configurations']} configurations: {told}")
+        print(f"tuned over {len(entry['scores'])} configurations: {told}")
     if options.plot:
         plotting.save(draw_board(found), options.plot)
         print(f"drawn in {options.plot}")

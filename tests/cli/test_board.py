@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from heavybandit.cli import entering
 from heavybandit.replication.protocol import HELD_OUT
 
+DATA = Path(__file__).parents[2] / "data"
 LAZY = """
 class Lazy:
     def __init__(self, horizon, n_arms, dim):
@@ -55,7 +57,7 @@ def test_it_says_beforehand_how_long_it_will_take(typed, monkeypatch):
 
     monkeypatch.setattr(board, "_show", lambda *_: None)
     monkeypatch.setattr(entering, "seconds_per_play", lambda _: 0.12)
-    out = typed("board lazy.py:Lazy --workers 2 --store store", silent=False)
+    out = typed(f"board lazy.py:Lazy --workers 2 --store store --data {DATA}", silent=False)
     assert out.startswith("1,000 plays are to be made, at 120,000 µs per play about 1.0 minutes")
 
 
@@ -64,7 +66,7 @@ def test_a_policy_is_entered_and_its_entry_checked(typed, monkeypatch):
     from heavybandit.cli import board
 
     monkeypatch.setattr(board, "_show", lambda *_: None)  # it needs the recorded board's cells
-    out = typed("board lazy.py:Lazy --workers 1 --quiet --store store")
+    out = typed(f"board lazy.py:Lazy --workers 1 --quiet --store store --data {DATA}")
     assert "heavybandit board --check Lazy.board.json" in out
     assert "1 of 1 runs of Lazy simulated again" in typed("board --check Lazy.board.json --seed 1")
     entry = json.loads(Path("Lazy.board.json").read_text(encoding="utf-8"))
@@ -72,3 +74,96 @@ def test_a_policy_is_entered_and_its_entry_checked(typed, monkeypatch):
     entry["runs"] = [[1000, "0.5"]]
     Path("Lazy.board.json").write_text(json.dumps(entry), encoding="utf-8")
     assert "1 difference" in typed("board --check Lazy.board.json", code=1)
+
+
+def changed(tmp_path, how):
+    """The policy with another body of `update`."""
+    (tmp_path / "lazy.py").write_text(LAZY.replace("        pass", f"        {how}"))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("how", ["raise SystemExit(0)", "raise KeyError('late')"])
+@pytest.mark.usefixtures("lazy")
+def test_a_policy_that_fails_in_the_benchmark_is_told_with_its_line(
+    refused, tmp_path, how, workers, monkeypatch
+):
+    """After the hundred rounds of its check, and after those that tell how long a play takes."""
+    monkeypatch.setattr(entering, "seconds_per_play", lambda _: 1e-6)
+    monkeypatch.setattr(entering, "BOARD_SEEDS", 2)
+    late = f"self.k = getattr(self, 'k', 0) + 1\n        if self.k > 500:\n            {how}"
+    changed(tmp_path, late)
+    said = refused(f"board lazy.py:Lazy --workers {workers} --quiet --store s --data {DATA}")
+    assert "Lazy failed: " in said
+    assert "(lazy.py, line 12, in update)" in said
+
+
+@pytest.mark.usefixtures("lazy")
+def test_a_policy_that_ends_the_program_is_no_policy(refused, tmp_path):
+    changed(tmp_path, "raise SystemExit(0)")
+    assert "could not be played: SystemExit: 0 (lazy.py" in refused("board lazy.py:Lazy")
+
+
+@pytest.mark.usefixtures("lazy")
+def test_an_entry_that_ends_the_program_is_not_taken_for_a_good_one(refused, typed, monkeypatch):
+    from heavybandit.cli import board
+
+    monkeypatch.setattr(board, "_show", lambda *_: None)
+    typed(f"board lazy.py:Lazy --workers 1 --quiet --store store --data {DATA}")
+    entry = json.loads(Path("Lazy.board.json").read_text(encoding="utf-8"))
+    entry["source"] = LAZY.replace("        pass", "        raise SystemExit(0)")
+    Path("Lazy.board.json").write_text(json.dumps(entry), encoding="utf-8")
+    assert "Lazy failed: SystemExit: 0" in refused("board --check Lazy.board.json")
+
+
+@pytest.mark.parametrize("workers", [0, -1, 100_000])
+@pytest.mark.usefixtures("lazy")
+def test_a_number_of_workers_that_makes_no_sense_is_refused_before_the_work(refused, workers):
+    said = refused(f"board lazy.py:Lazy --workers {workers}")
+    assert "--workers must be from 1 to" in said
+    assert f"got {workers}" in said
+
+
+@pytest.mark.usefixtures("lazy")
+def test_missing_recorded_entries_are_noticed_before_the_work(refused):
+    said = refused("board lazy.py:Lazy --data nowhere --workers 1", code=3)
+    assert "nowhere" in said
+
+
+@pytest.mark.usefixtures("lazy")
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        *((part, ...) for part in ("protocol", "policy", "source", "entries", "runs")),
+        ("policy", 3),
+        ("entries", [3]),
+        ("entries", {}),
+        ("runs", [None]),
+        ("runs", [[1000]]),
+        ("runs", [[float("nan"), "1.0"]]),
+        ("runs", [[1000, 1.0]]),
+        ("runs", [[1000, "nan"]]),
+    ],
+)
+def test_an_entry_with_a_part_that_is_missing_or_of_another_kind_is_refused(refused, part, value):
+    """`...` stands for a part that is not there."""
+    entry = {
+        "protocol": entering.protocol_digest(),
+        "policy": "Lazy",
+        "source": LAZY,
+        "entries": [{}],
+        "runs": [[1000, "1.0"]],
+    }
+    entry[part] = value
+    forged = {name: one for name, one in entry.items() if one is not ...}
+    Path("forged.json").write_text(json.dumps(forged), encoding="utf-8")
+    assert "is not an entry that heavybandit board has written" in refused(
+        "board --check forged.json"
+    )
+
+
+@pytest.mark.usefixtures("lazy")
+def test_what_is_no_file_or_nested_beyond_measure_is_no_entry_and_not_waited_for(refused):
+    Path("deep.json").write_text("[" * 100_000, encoding="utf-8")
+    assert "is not an entry" in refused("board --check deep.json")
+    os.mkfifo("pipe.json")
+    assert "pipe.json cannot be read: it is no regular file" in refused("board --check pipe.json")

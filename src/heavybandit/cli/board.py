@@ -56,15 +56,18 @@ def _enter(options: argparse.Namespace) -> int:
     from ..pipeline.sweep import sweep
     from ..replication import plotting
     from . import entering
+    from .results import check_workers
 
     filed = FILE_AND_NAME.fullmatch(options.policy)
     if not filed or filed["rest"] is not None:
         raise ValueError(f"policy must be path/to/file.py:ClassName, got {options.policy!r}")
     if options.plot:
         plotting.check_figure_name(options.plot)
+    check_workers(options.workers)
     problems = check_policy(load(filed["file"], filed["name"]))
     if problems:
         raise ValueError(f"{options.policy} is no policy yet: {'; '.join(problems)}")
+    entering.check_recorded(options.data)  # before the work, not after it
     store = Store(options.store or default_store())
 
     def carry_out(plan: Any) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ import functools
 import hashlib
 import itertools
 import json
+import math
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from ..own.loading import arguments_of, load
+from ..own.loading import arguments_of, load, place, told
 from ..pipeline.recipes import Recipe, digest, recipe
 from ..pipeline.spec import Plan, Spec, made_with, number
+from ..pipeline.store import bytes_of
 from ..policy import Floats
 from ..replication import catalogue  # noqa: F401  (it enters the recorded experiments)
 from ..replication import leaderboard as board
@@ -71,6 +73,17 @@ class OwnTrial(Trial):
                 f"they are {policy.plays} * {policy.rounds}"
             )
         return policy
+
+    @classmethod
+    def run(cls, group: Any, report: Any = None) -> list[dict[str, Any]]:
+        """A failure in the file is told with its line, and ends no process, whatever it is."""
+        try:
+            return super().run(group, report)
+        except (Exception, SystemExit) as error:
+            first, files = group[0], {group[0].file}
+            if not place(error, files):
+                raise
+            raise ValueError(f"{first.policy.name} failed: {told(error, files)}") from error
 
 
 @dataclass(frozen=True)
@@ -216,20 +229,39 @@ def protocol_digest() -> str:
 def read_entry(path: str | Path) -> dict[str, Any]:
     """An entry from its file, or an error that says what is wrong with it."""
     try:
-        entry: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+        entry: dict[str, Any] = json.loads(bytes_of(Path(path)))
         wanted = len(HELD_OUT) * BOARD_SEEDS * len(entry["entries"])
-        whole = len(entry["runs"]) == wanted and isinstance(entry["source"], str)
-        whole = whole and len(entry["scores"]) == (sum(SIZES) if entry["knobs"] else 0)
-        whole = whole and len(entry["entries"]) == (2 if entry["knobs"] else 1)
+        texts = (entry[part] for part in ("protocol", "policy", "source"))
+        tuned = bool(entry["knobs"])
+        whole = (
+            len(entry["runs"]) == wanted
+            and len(entry["scores"]) == (sum(SIZES) if tuned else 0)
+            and len(entry["entries"]) == (2 if tuned else 1)
+            and all(isinstance(text, str) for text in texts)
+            and all(isinstance(one, dict) for one in entry["entries"])
+            and all(isinstance(score, float) for score in entry["scores"])
+            and all(_is_a_run(*run) for run in entry["runs"])
+        )
     except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
+    except (ValueError, KeyError, TypeError, RecursionError):
         whole = False
     if not whole:
         raise ValueError(f"{path} is not an entry that heavybandit board has written, or not whole")
     if entry["protocol"] != protocol_digest():
         raise ValueError(f"{path} was made with another protocol than this version of heavybandit")
     return entry
+
+
+def _is_a_run(plays: Any, regret: Any) -> bool:
+    """Whether these are plays and regret as an entry states them."""
+    return type(plays) is int and isinstance(regret, str) and math.isfinite(float(regret))
+
+
+def check_recorded(data: str | Path) -> None:
+    """Refuse a folder without the entries that a new one is tuned and shown beside."""
+    for plan in (board.STEPS[0], board.JUDGED):
+        board.regrets(plan, data)
 
 
 def costs(entry: dict[str, Any], data: str | Path) -> Floats:

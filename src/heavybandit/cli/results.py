@@ -16,6 +16,16 @@ from . import DIFFERS, INTERRUPTED, OK, SEVERAL
 MOST_WORKERS = 8  # for each core: more wait for each other and for memory
 
 
+def check_workers(workers: int) -> None:
+    """Refuse a number of processes that can do no work, or none in time."""
+    cores = os.cpu_count() or 1
+    if not 1 <= workers <= MOST_WORKERS * cores:
+        raise ValueError(
+            f"--workers must be from 1 to {MOST_WORKERS * cores}, {MOST_WORKERS} for each of "
+            f"{cores} cores, got {workers}"
+        )
+
+
 def add_sweep(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("names", nargs="*", metavar="NAME", help="experiments; see heavybandit list")
@@ -39,12 +49,7 @@ def do_sweep(options: argparse.Namespace) -> int:
     names = list(EXPERIMENTS) if options.all else options.names
     if not names:
         raise ValueError(f"name an experiment ({', '.join(EXPERIMENTS)}) or give --all")
-    cores = os.cpu_count() or 1
-    if not 1 <= options.workers <= MOST_WORKERS * cores:
-        raise ValueError(
-            f"--workers must be from 1 to {MOST_WORKERS * cores}, {MOST_WORKERS} for each of "
-            f"{cores} cores, got {options.workers}"
-        )
+    check_workers(options.workers)
     together = Together(tuple(by_name(name) for name in names))
     store = Store(options.store or default_store())
     if not options.quiet:

@@ -53,7 +53,7 @@ def check_policy(
         )
     try:
         said = unrepeatable(lambda: build(**given), section6(n_arms=N_ARMS, dim=DIM), rounds)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return [*problems, f"it could not be played: {told(error, files)}"]
     return [*problems, said] if said else problems
 
@@ -66,7 +66,7 @@ def _built(build: Callable[..., Any], given: dict[str, Any]) -> tuple[Any, set[s
     files = files_of(build)
     try:
         made = build(**given)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         call = ", ".join(f"{name}={value!r}" for name, value in given.items())
         how = f" with {call}" if call else ""
         return None, files, [f"it could not be built{how}: {told(error, files)}"]
@@ -129,11 +129,11 @@ def check_noise(build: Callable[..., Any], **parameters: Any) -> list[str]:
         return problems
     try:
         law, twin = as_noise(made), as_noise(build(**parameters))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return [f"it could not be built: {told(error, files)}"]
     try:
         said = _unlike_a_stream(law, twin)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return [f"draw failed: {told(error, files)}"]
     if said or (isinstance(law, OwnNoise) and not hasattr(law.own, "moment_about")):
         return said or _off_centre(law)
@@ -148,7 +148,7 @@ def check_noise(build: Callable[..., Any], **parameters: Any) -> list[str]:
 
     try:
         found = contradiction(moment, law.mean, _drawn(law, _enough(law)))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return [f"moment_about failed: {told(error, files)}"]
     return [found] if found else []
 
@@ -233,7 +233,7 @@ def check_world(build: Callable[..., Any], **parameters: Any) -> list[str]:
         law = as_noise(world.noise)
         problems = [f"its noise: {said}" for said in check_noise(lambda: law)]
         problems += _unlike_a_world(world)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return [*problems, f"it failed: {told(error, files)}"]
     return problems
 

@@ -96,7 +96,7 @@ class Store:
         """The same with the versions behind it (made_with)."""
         path = self.path(spec)
         try:
-            raw = _bytes(path)
+            raw = bytes_of(path)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -174,7 +174,7 @@ class Lock:
         self.held = False
 
 
-def _bytes(path: Path) -> bytes:
+def bytes_of(path: Path) -> bytes:
     """What a file holds; what is no file is an error, and is not waited for as a pipe would be."""
     with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
         mode = os.fstat(file.fileno()).st_mode

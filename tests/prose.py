@@ -50,7 +50,7 @@ NO_PROSE = re.compile(
 
 COSTS = re.compile(r"<!-- ([^>]*) -->")
 """A comment that names the costs in the words before it; test_advice.py holds them."""
-PERCENTAGE = re.compile(r"\d+(?=(?:(?:,| and| to| against) \d+)* %)")
+PERCENTAGE = re.compile(r"\d+(?=(?:(?:,| and| to| against)\s+\d+)*\s+%)")
 
 
 def rounded(value: float) -> str:

@@ -69,7 +69,7 @@ def test_centres_are_the_best_that_lie_in_no_box_of_a_better_one() -> None:
     assert protocol.best_apart(tried, scores, 3) == (1,)
     assert protocol.best_apart([{"ridge": 1.0}, {"ridge": 10.0}], [1.0, 2.0], 0) == (0,)  # its edge
     alike = [{"ridge": 10.0 ** (-2 * i)} for i in range(64)]
-    assert protocol.best_apart(alike, [1.0] * 64, 0) == (0, 1, 2, 3)
+    assert protocol.best_apart(alike, [2.0, 1.0] * 32, 0) == (1, 3, 5, 7)
 
 
 def test_the_choices_are_those_of_lowest_score_in_the_data() -> None:

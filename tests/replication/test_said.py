@@ -50,7 +50,7 @@ def page(name: str) -> str:
     if name == "book/glossary.md":
         return text.partition("## Words")[2].replace("```", "")
     *advice, last = prose.COSTS.split(text)
-    costs = (prose.PERCENTAGE.sub("¦", prose.one_line(words)) for words in advice[::2])
+    costs = (prose.PERCENTAGE.sub("¦", words) for words in advice[::2])
     return "\n".join([*costs, last]) if advice else text
 
 
@@ -272,3 +272,11 @@ def test_every_number_of_a_page_is_in_a_phrase(name: str) -> None:
 @pytest.mark.parametrize("phrase", ERRATA)
 def test_a_result_among_the_errata_is_the_recorded_one(phrase: str) -> None:
     prose.check(prose.read("ERRATA.md"), phrase, ERRATA[phrase])
+
+
+@pytest.mark.parametrize("name", ["README.md", "ERRATA.md", "book/guide.md", "book/index.md"])
+def test_a_link_to_a_chapter_that_shows_a_number_shows_its_own(name: str) -> None:
+    links = re.findall(
+        r"\[(?:notebook |chapter )?(\d\d)\]\([^)]*?(\d\d)_\w+\.ipynb", prose.read(name)
+    )
+    assert [shown for shown, _ in links] == [to for _, to in links]

@@ -133,6 +133,8 @@ UNTUNED = (
         "counter",
         recipe("ClippedUCB", ridge=816.0, width_scale=0.00121, threshold_scale=8.77),
     ),
+    Entry("MoM, ridge 0.863", "counter", recipe("MoM", ridge=0.863, width_scale=0.00535)),
+    Entry("MENU, ridge 3.9", "counter", recipe("MENU", ridge=3.9, width_scale=0.00169)),
 )
 BOARD = (*(Entry(name, "tuned") for name in KNOBS), *UNTUNED)
 RIDGE = Entry("GreedyRidge", "tuned")

@@ -16,8 +16,8 @@ Written down before it is run, and the same for everyone:
 - **Moves.** Afterwards each knob of each winner is moved by a decade up and down, on the training
   cells. A winner lies inside its range if no move scores more than 2 points lower than it does.
 - **Slack.** What the second half of a policy's budget gained over the first, and what the best move
-  gains: how much lower a longer search might have come. It is taken off before a policy is said to
-  cost more than another.
+  gains: how much lower a longer search might have come in training. It is taken off before a policy
+  is said to cost more than another.
 - **Limits.** Costs are averaged over the held-out cells, seed by seed; differences are paired. All
   differences that are stated have simultaneous limits (Bonferroni, Student's t, 95 % together).
   No order is stated that they, and the slack of the one that costs more, do not support; nor one
@@ -76,7 +76,7 @@ CENTRES = (4, 2, 1)  # around how many of the best so far those after the first 
 BOXES = (1.0, 1 / 2, 1 / 4)  # how many decades they reach to each side
 MARGIN = 2.0  # points of score
 TUNING_SEEDS, FIRST_TUNING_SEED = 2, 900
-BOARD_SEEDS, FIRST_BOARD_SEED = 8, 600
+BOARD_SEEDS, FIRST_BOARD_SEED = 24, 4000
 
 
 @dataclass(frozen=True)
@@ -319,13 +319,13 @@ class Trial(RunSpec):
 
 @dataclass(frozen=True)
 class Judged(Trial):
-    """A run of the board, whose line says what was played, as those of other experiments do."""
+    """A run of the board, with how many payoffs were clipped or dropped."""
 
-    columns = (*RunSpec.columns[:9], "truncated")
+    columns = (*Trial.columns, "truncated")
     settings = RunSpec.settings
 
     def row(self, index: int, result: dict[str, Any]) -> list[str]:
-        return [*RunSpec.row(self, index, result)[:9], str(result["diagnostics"]["truncated"])]
+        return [*super().row(index, result), str(result["diagnostics"]["truncated"])]
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ def test_rank_one_updates_stay_with_the_inverse_for_a_hundred_thousand_rounds(ne
     V = unit_contexts(np.random.default_rng(7), 100_000, d, near_a_line)
     A_inv, scratch, log_det = np.eye(d), np.empty(d), 0.0
     for x in V:
-        log_det += linear.add_context(A_inv, x, scratch)
+        log_det += math.log1p(linear.add_context(A_inv, x, scratch))
     A = np.eye(d) + V.T @ V
     error = np.linalg.norm(A_inv @ A - np.eye(d))
     assert np.linalg.cond(A) > 1e4 or not near_a_line
@@ -177,23 +177,32 @@ def compiled_quadratic(M, X_T, start, out):
     lanes.quadratic_lanes(M, X_T, start, out)
 
 
+@njit
+def compiled_quadratic_twice(M, X_T, start, out):
+    lanes.quadratic_twice(M, X_T, start, out)
+
+
 @pytest.mark.parametrize("start", [0, 3, 12])
 @pytest.mark.parametrize("d", [1, 2, 7, 10, 33])
 def test_compiled_lanes_have_the_bits_of_the_loops_that_they_stand_for(d, start):
     rng = np.random.default_rng([d, start])
-    X_T, table, B = rng.normal(size=(d, 20)), rng.normal(size=(d, 3)), rng.normal(size=(d, d))
+    X_T, table, B = rng.normal(size=(d, 30)), rng.normal(size=(d, 3)), rng.normal(size=(d, d))
     M = np.tril(B @ B.T) + np.tril(B @ B.T, -1).T
     for weights in (np.ascontiguousarray(table[:, 1]), table[:, 1]):  # a column, too
-        ours, plain = np.full(20, 9.0), np.full(20, 9.0)
+        ours, plain = np.full(30, 9.0), np.full(30, 9.0)
         compiled_combine(weights, X_T, start, ours)
         lanes.combine_lanes(weights, X_T, start, plain)
         np.testing.assert_array_equal(ours, plain)
-    ours, plain = np.full(20, 9.0), np.full(20, 9.0)
-    compiled_quadratic(M, X_T, start, ours)
-    lanes.quadratic_lanes(M, X_T, start, plain)
-    np.testing.assert_array_equal(ours, plain)
-    assert (ours[start : start + LANES] != 9).all()
-    assert (np.delete(ours, np.s_[start : start + LANES]) == 9).all()
+    for width, ours_of, plain_of in (
+        (LANES, compiled_quadratic, lanes.quadratic_lanes),
+        (2 * LANES, compiled_quadratic_twice, lanes.quadratic_twice),
+    ):
+        ours, plain = np.full(30, 9.0), np.full(30, 9.0)
+        ours_of(M, X_T, start, ours)
+        plain_of(M, X_T, start, plain)
+        np.testing.assert_array_equal(ours, plain)
+        assert (ours[start : start + width] != 9).all()
+        assert (np.delete(ours, np.s_[start : start + width]) == 9).all()
 
 
 def test_lanes_refuse_columns_that_are_not_next_to_each_other():

@@ -111,9 +111,8 @@ def choose_by_stages(state, X, luck, truth):
     audit = clock[st.AUDIT] == 1
     explore = clock[st.EXPLORE]
     n = alive.size
-    glance = min(GLANCE, n) if explore == FIRST and not audit else n
-    transpose(X, state.X_T, 0, glance)
-    seen = glance  # arms of this round that are in X_T
+    at_first = GLANCE if explore == FIRST and not audit else n
+    seen = 0  # arms of this round that are in X_T
     power = 1.0
     for s in range(state.stage.shape[0]):
         state.stage[s, st.ENTERING] = n
@@ -122,12 +121,17 @@ def choose_by_stages(state, X, luck, truth):
         if audit:
             audit_survivors(state, s, n, truth, 8.0 * power)
         limit = power * (1.0 + TIE)
-        glance = min(glance, n)
+        # A stage that was passed the last time is likely to be passed again.
+        glance = n if state.stage[s, st.PASSED] == 1 else min(at_first, n)
+        if seen < glance:
+            transpose(X, state.X_T, seen, glance)
+            seen = glance
         set_widths(state.A_inv[s], state.X_T, 0, glance, line, factor)
         widest = largest(line[st.WIDTH], glance)
         if glance < n and widest <= max(limit, level):
-            transpose(X, state.X_T, seen, n)
-            seen = n
+            if seen < n:
+                transpose(X, state.X_T, seen, n)
+                seen = n
             set_widths(state.A_inv[s], state.X_T, glance, n, line, factor)
             widest = largest(line[st.WIDTH], n)
         precise = widest <= level
@@ -139,6 +143,7 @@ def choose_by_stages(state, X, luck, truth):
         if precise:  # steps 8–10
             clock[st.GROWS] = -1
             return alive[lowest_near_best(line[st.UPPER], n)]
+        state.stage[s, st.PASSED] = 0 if explores else 1
         if explores:  # steps 11–12
             clock[st.GROWS] = s
             if explore != FIRST:

@@ -174,7 +174,9 @@ def ridge_learn(state, x, payoffs):
         if abs(payoff) > eta * state.num[st.THRESHOLD] * (1.0 + TIE):
             payoff = 0.0
             state.counts[st.TOTAL, st.TRUNCATED] += 1
-    state.num[st.LOG_DET] += add_context(state.A_inv[0], x, state.vector[st.SOLVED])
+    grown = add_context(state.A_inv[0], x, state.vector[st.SOLVED])
+    if kind == st.MOM or kind == st.CRT:  # only their widths need it
+        state.num[st.LOG_DET] += math.log1p(grown)
     add_payoff(state.total[0], x, payoff)
     solve(state.A_inv[0], state.total[0], state.theta[0])
 

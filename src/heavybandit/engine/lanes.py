@@ -24,7 +24,6 @@ from numba.extending import intrinsic, overload
 LANES = 8
 
 _FLOAT = ir.DoubleType()
-_LANES = ir.VectorType(_FLOAT, LANES)
 
 
 def combine_lanes(weights, X_T, start, out):
@@ -38,7 +37,16 @@ def combine_lanes(weights, X_T, start, out):
 
 def quadratic_lanes(M, X_T, start, out):
     """out[a] ← ½ x_aᵀMx_a for LANES columns from start on; of M, symmetric, the lower half."""
-    lanes = slice(start, start + LANES)
+    _quadratic_columns(M, X_T, slice(start, start + LANES), out)
+
+
+def quadratic_twice(M, X_T, start, out):
+    """The same for twice as many columns. Each addition must wait for the one before it; two rows
+    of sums wait at the same time, and take little longer than one."""
+    _quadratic_columns(M, X_T, slice(start, start + 2 * LANES), out)
+
+
+def _quadratic_columns(M, X_T, lanes, out):
     total = out[lanes]
     total[:] = 0.0
     for i in range(M.shape[0]):
@@ -51,8 +59,11 @@ def quadratic_lanes(M, X_T, start, out):
 class _Emitter:
     """Writes vector instructions for a call (left, X_T, start, out) on arrays of doubles."""
 
-    def __init__(self, context: Any, builder: Any, signature: Any, args: Any) -> None:
-        self.builder, self.start = builder, args[2]
+    def __init__(
+        self, context: Any, builder: Any, signature: Any, args: Any, lanes: int = LANES
+    ) -> None:
+        self.builder, self.start, self.lanes = builder, args[2], lanes
+        self.vector = ir.VectorType(_FLOAT, lanes)
         self.left, self.X_T, self.out = (
             context.make_array(signature.args[i])(context, builder, args[i]) for i in (0, 1, 3)
         )
@@ -66,30 +77,30 @@ class _Emitter:
         return data
 
     def columns(self, row: Any) -> Any:
-        """LANES entries of a row of X_T, from start on."""
+        """As many entries of a row of X_T as there are lanes, from start on."""
         return self.load(self.entry(self.X_T.data, self.builder.mul(row, self.width), self.start))
 
     def load(self, address: Any) -> Any:
-        """LANES doubles from an address that need not be aligned to more than one."""
-        loaded = self.builder.load(self.builder.bitcast(address, _LANES.as_pointer()))
+        """One double for each lane, from an address that need not be aligned to more than one."""
+        loaded = self.builder.load(self.builder.bitcast(address, self.vector.as_pointer()))
         loaded.align = 8
         return loaded
 
     def store(self, value: Any, address: Any) -> None:
-        stored = self.builder.store(value, self.builder.bitcast(address, _LANES.as_pointer()))
+        stored = self.builder.store(value, self.builder.bitcast(address, self.vector.as_pointer()))
         stored.align = 8
 
     def everywhere(self, number: Any) -> Any:
         """The number in every lane."""
-        undefined = ir.Constant(_LANES, ir.Undefined)
+        undefined = ir.Constant(self.vector, ir.Undefined)
         zero = ir.Constant(ir.IntType(32), 0)
-        mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+        mask = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
         one = self.builder.insert_element(undefined, number, zero)
         return self.builder.shuffle_vector(one, undefined, mask)
 
     def variable(self) -> Any:
         """A vector variable that starts from 0."""
-        nothing = ir.Constant(_LANES, [0.0] * LANES)
+        nothing = ir.Constant(self.vector, [0.0] * self.lanes)
         return cgutils.alloca_once_value(self.builder, nothing)
 
     def add_product(self, sum_: Any, one: Any, other: Any) -> None:
@@ -123,10 +134,9 @@ def _combine(typing_context, weights, X_T, start, out):
     return types.void(weights, X_T, start, out), emit
 
 
-@intrinsic
-def _quadratic(typing_context, M, X_T, start, out):
+def _emit_quadratic(lanes: int) -> Any:
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        e = _Emitter(context, builder, signature, args)
+        e = _Emitter(context, builder, signature, args, lanes)
         total, half = e.variable(), e.variable()
         with cgutils.for_range(builder, e.rows) as row:
             i, x_i = row.index, e.columns(row.index)
@@ -140,8 +150,19 @@ def _quadratic(typing_context, M, X_T, start, out):
         e.store(builder.load(total), e.entry(e.out.data, e.start))
         return context.get_dummy_value()
 
+    return emit
+
+
+@intrinsic
+def _quadratic(typing_context, M, X_T, start, out):
     _demand_c_order(M, X_T, out)
-    return types.void(M, X_T, start, out), emit
+    return types.void(M, X_T, start, out), _emit_quadratic(LANES)
+
+
+@intrinsic
+def _quadratic_2(typing_context, M, X_T, start, out):
+    _demand_c_order(M, X_T, out)
+    return types.void(M, X_T, start, out), _emit_quadratic(2 * LANES)
 
 
 @overload(combine_lanes, jit_options={"forceinline": True})
@@ -152,3 +173,8 @@ def _compiled_combine(weights, X_T, start, out):
 @overload(quadratic_lanes, jit_options={"forceinline": True})
 def _compiled_quadratic(M, X_T, start, out):
     return lambda M, X_T, start, out: _quadratic(M, X_T, start, out)  # type: ignore[call-arg]
+
+
+@overload(quadratic_twice, jit_options={"forceinline": True})
+def _compiled_quadratic_2(M, X_T, start, out):
+    return lambda M, X_T, start, out: _quadratic_2(M, X_T, start, out)  # type: ignore[call-arg]

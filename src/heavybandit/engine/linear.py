@@ -10,7 +10,7 @@ import math
 
 from ..policy import TIE
 from ._compile import apart, compiled
-from .lanes import LANES, combine_lanes, quadratic_lanes
+from .lanes import LANES, combine_lanes, quadratic_lanes, quadratic_twice
 
 FEW = 16  # so few values are sorted outright
 
@@ -33,7 +33,8 @@ def solve(A_inv, x, y):
 
 @compiled
 def add_context(A_inv, x, y):
-    """A⁻¹ ← (A + xxᵀ)⁻¹ by Sherman–Morrison, y a scratch vector; returns ln(1 + xᵀA⁻¹x)."""
+    """A⁻¹ ← (A + xxᵀ)⁻¹ by Sherman–Morrison, y ← A⁻¹x as it was before; returns
+    xᵀA⁻¹x, by which det A grows: times one more than that."""
     d = x.size
     c2 = solve(A_inv, x, y)
     shrink = 1.0 / (1.0 + c2)
@@ -41,7 +42,7 @@ def add_context(A_inv, x, y):
         y_i = y[i]
         for j in range(d):
             A_inv[i, j] -= (y_i * y[j]) * shrink  # y_i·y_j commutes: stays symmetric
-    return math.log1p(c2)
+    return c2
 
 
 @compiled
@@ -103,6 +104,9 @@ def quadratic_forms(M, X_T, start, stop, out):
     """out[a] ← x_aᵀMx_a ≥ 0 for the columns from start up to stop; M is symmetric, and its lower
     half is enough. A column's bits do not depend on which others are asked for."""
     a = start
+    while a + LANES < stop and a + 2 * LANES <= out.size and a + 2 * LANES <= X_T.shape[1]:
+        quadratic_twice(M, X_T, a, out)
+        a += 2 * LANES
     while a < stop and a + LANES <= out.size and a + LANES <= X_T.shape[1]:
         quadratic_lanes(M, X_T, a, out)
         a += LANES

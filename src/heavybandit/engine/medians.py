@@ -29,9 +29,9 @@ def bmm_estimates(state, s, n):
 @inlined
 def columns_learn(state, s, x, payoffs):
     """Put a round into A and into every b^j, for BMM and MENU."""
-    log_growth = add_context(state.A_inv[s], x, state.vector[st.SOLVED])
+    grown = add_context(state.A_inv[s], x, state.vector[st.SOLVED])
     if state.clock[st.AUDIT] == 1:
-        state.sum_c[s] += math.sqrt(math.expm1(log_growth))
+        state.sum_c[s] += math.sqrt(math.expm1(math.log1p(grown)))
     for i in range(x.size):
         x_i = x[i]
         for j in range(payoffs.size):

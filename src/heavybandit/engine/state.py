@@ -58,8 +58,8 @@ EXPLORED, EXPLOITED, VISITS, ENTERED, ENTERING = range(6, 11)
 # What an audit counts: visits that the best arm did not enter, arms that entered though they are
 # worse than it by more than 2^{3−s}; and the same for the round under way.
 LOST, FAR, LOST_NOW, FAR_NOW = range(11, 15)
-# Whether θ̂ lags behind what the stage has learnt.
-STALE, N_STAGE = range(15, 17)
+# Whether θ̂ lags behind what the stage has learnt; whether it was passed the last time.
+STALE, PASSED, N_STAGE = range(15, 18)
 # Rows of `line`, one entry per arm.
 WIDTH, UPPER, R_HAT, H, BETA, N_LINE = range(6)
 # Rows of `vector`.

@@ -61,7 +61,7 @@ def tofu_learn(state, s, x, payoff):
     """Put the round into A and b, and keep the payoffs that might be truncated in the next one."""
     suspects, scratch = state.suspects, state.vector[st.SOLVED]
     d = x.size
-    log_growth = add_context(state.A_inv[s], x, scratch)
+    log_growth = math.log1p(add_context(state.A_inv[s], x, scratch))
     wait(state.tofu, x)
     state.tofu.span[WHOLE] -= log_growth
     before = state.stage[s, st.N_SUSPECTS]

@@ -143,9 +143,9 @@ def weighted_norm(state, s, a, enough):
 def btc_learn(state, s, x, payoff):
     """Put the context and its payoff into stage s."""
     scale = state.num[st.THRESHOLD]
-    log_growth = add_context(state.A_inv[s], x, state.vector[st.SOLVED])
+    grown = add_context(state.A_inv[s], x, state.vector[st.SOLVED])
     if state.clock[st.AUDIT] == 1:
-        state.sum_c[s] += math.sqrt(math.expm1(log_growth))
+        state.sum_c[s] += math.sqrt(math.expm1(math.log1p(grown)))
     add_outer(state.btc.gram[s], state.btc.gram_lost[s], x)
     if state.num[st.EPS] < 1.0:
         keep_context(state, s, x)

@@ -304,7 +304,7 @@
     const clause = {
       silent: (who, s) => `${who} say${s} nothing`,
       short: (who) => `${who} has no round to speak of`,
-      idle: (who, s) => `${who} promise${s} less than 2 a play but not less than uniform play costs`,
+      idle: (who, s) => `${who} promise${s} less than 2 per play but not less than uniform play costs`,
       speaks: (who, s) => `${who} promise${s} less than uniform play costs`,
     };
     const clauses =
@@ -361,7 +361,7 @@
     return [
       { id: "theorem1", label: "Theorem 1", value: found.theorem1.bound, from: 0 },
       { id: "theorem2", label: "Theorem 2", value: found.theorem2.bound, from: 0 },
-      { id: "trivial", label: "2 a play", value: (T) => TRIVIAL * T, from: 0 },
+      { id: "trivial", label: "2 per play", value: (T) => TRIVIAL * T, from: 0 },
       { id: "uniform", label: "uniform", value: (T) => s.cost * T, from: 0 },
       // The repaired bound first, as a broad band: the printed one is the same line and lies on it.
       { id: "theorem3-repaired", label: "Thm 3′", value: claim, from: found.lower.repaired },
@@ -453,7 +453,7 @@
       const dot = { cx: now, cy: y(Math.log10(line.value(s.T))), r: 3.5 };
       svg(root, "circle", { ...dot, class: `hb-dot hb-${line.id}` });
     }
-    // A ring where a bound begins to say something: at 2 a play.
+    // A ring where a bound begins to say something: at 2 per play.
     for (const { id, trivialFrom } of [found.theorem1, found.theorem2]) {
       const at = Math.log10(trivialFrom);
       if (at > DECADES[1]) continue;
@@ -493,7 +493,7 @@
     { id: "v", name: "the central moment v", label: "v, central (SupBMM)", min: 0.001, max: 1000 },
     { id: "raw", name: "the raw moment v", label: "v, raw (SupBTC)", min: 0.001, max: 1000 },
     { id: "delta", name: "δ", label: "δ, chance of failure", min: 1e-6, max: 0.5 },
-    { id: "cost", name: "uniform play's cost", label: "uniform play's cost a play", min: 0.001, max: 2 },
+    { id: "cost", name: "uniform play's cost", label: "uniform play's cost per play", min: 0.001, max: 2 },
   ];
 
   // Section 6 prints all but T and uniform play's cost, which notebook 03 measures.
@@ -537,7 +537,8 @@
 
   function say(id, words) {
     const node = document.getElementById(id);
-    if (node.textContent !== words) node.textContent = words; // or it would be read out again
+    const kept = words.replace(/ ([=≥]) /g, "\u00a0$1\u00a0"); // no line ends at such a sign
+    if (node.textContent !== kept) node.textContent = kept; // or it would be read out again
   }
 
   function fill(id, value, words) {

@@ -30,8 +30,9 @@ class Erratum:
 
     @property
     def statements(self) -> list[str]:
-        """The numbered statements it is about; Theorems 1, 2 are two."""
-        return STATEMENT.findall(re.sub(r"(\w+)s (\d+), (\d+)", r"\1 \2 \1 \3", self.where))
+        """The numbered statements it is about: Theorems 1, 2 are two, Lemma 4 with step 11 one."""
+        about = self.where.partition(" with ")[0]
+        return STATEMENT.findall(re.sub(r"(\w+)s (\d+), (\d+)", r"\1 \2 \1 \3", about))
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,8 @@ def test_an_erratum_on_several_statements_stands_once_where_the_first_of_them_is
     beside = notes.Beside(NOTES, number)
     assert "{margin} Errata · Theorem 2" in beside.cell("By Theorem 2.")
     assert "margin" not in beside.cell("By Theorem 1.")
+    one = notes.Erratum("Lemma 4 with Algorithm 3, step 11", "a", ("03",))
+    assert one.statements == ["Lemma 4"]
 
 
 def test_a_term_leads_to_the_glossary_once_and_not_from_code_or_headings() -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 LONGEST = 15  # lines of an argument: what is longer is plumbing too
 PLUMBING = re.compile(r"^\s*(import|from) |plotting\.|claims\.settle|\bfigure\b|display\(", re.M)
 ARGUMENT = re.compile(r"\b(paper|theory)\.\w|# steps? \d")
+FOR_TOOLS = re.compile(r"[ ]*# (noqa|type: ignore)\b.*$", re.M)  # comments that no reader needs
 OPEN = "open"  # a notebook may say by this tag that a cell's code is to be read
 
 
@@ -47,8 +48,10 @@ def chapter(path: Path, book: Book) -> str:
         if cell["cell_type"] == "markdown":
             text = book.relinked(beside.cell(source, opening=i == 0), "notebooks", path.name)
             cell["source"] = text.splitlines(keepends=True)
-        elif OPEN not in cell["metadata"].get("tags", []) and not is_argument(source):
-            cell["metadata"]["tags"] = [*cell["metadata"].get("tags", []), "hide-input"]
+        else:
+            cell["source"] = FOR_TOOLS.sub("", source).splitlines(keepends=True)
+            if OPEN not in cell["metadata"].get("tags", []) and not is_argument(source):
+                cell["metadata"]["tags"] = [*cell["metadata"].get("tags", []), "hide-input"]
         draw_in_lines(cell, path.name, book)
     return json.dumps(notebook, ensure_ascii=False)
 

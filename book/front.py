@@ -66,11 +66,20 @@ def section(text: str, heading: str) -> str:
 
 
 def findings(readme: str) -> str:
-    """The numbered findings of README.md, which is where they are written."""
-    found = re.findall(r"^\d\. .*(?:\n {3}.*)*", section(readme, "What was found"), re.M)
-    if len(found) != 3 or not all("**" in one for one in found):
-        raise ValueError(f"README.md must have 3 findings, each with a bold sentence: {len(found)}")
-    return "\n".join(found)
+    """The bold sentences of the numbered findings of README.md, with the chapters they name."""
+    lines = []
+    for one in re.findall(r"^\d\. .*(?:\n {3}.*)*", section(readme, "What was found"), re.M):
+        bold = re.match(r"\d\. \*\*(.*?)\*\*", one, re.S)
+        chapters = dict.fromkeys(re.findall(r"\[\d\d\]\([^)]*\)", one))
+        if bold and chapters:
+            noun = "chapter" if len(chapters) == 1 else "chapters"
+            sentence = " ".join(bold[1].removesuffix(".").split())
+            lines.append(f"1. {sentence} ({noun} {', '.join(chapters)}).")
+    if len(lines) != 3:
+        raise ValueError(
+            f"README.md must have 3 findings with a bold sentence and a chapter each: {len(lines)}"
+        )
+    return "\n".join(lines)
 
 
 def answers(entries: Sequence[Claim], board: pd.DataFrame) -> str:

@@ -30,8 +30,9 @@ class Erratum:
 
     @property
     def statements(self) -> list[str]:
-        """The numbered statements it is about; Theorems 1, 2 are two."""
-        return STATEMENT.findall(re.sub(r"(\w+)s (\d+), (\d+)", r"\1 \2 \1 \3", self.where))
+        """The numbered statements it is about: Theorems 1, 2 are two, Lemma 4 with step 11 one."""
+        about = self.where.partition(" with ")[0]
+        return STATEMENT.findall(re.sub(r"(\w+)s (\d+), (\d+)", r"\1 \2 \1 \3", about))
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class Beside:
         self.readings = dict(notes.readings)
         self.errata: dict[str, list[Erratum]] = {}
         for one in notes.errata:
-            for statement in one.statements[:1] if number in one.chapters else ():
+            for statement in one.statements if number in one.chapters else ():
                 self.errata.setdefault(statement, []).append(one)
         self.terms = list(notes.terms)
 
@@ -111,6 +112,8 @@ class Beside:
         for statement in () if opening else dict.fromkeys(STATEMENT.findall(prose)):
             if found := self.errata.pop(statement, None):
                 before += margin(f"Errata · {statement}", self._errata(found))
+                for others in self.errata.values():  # what is about several statements stands once
+                    others[:] = [one for one in others if one not in found]
         return before + self._linked(text)
 
     @staticmethod

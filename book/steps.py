@@ -180,8 +180,10 @@ def _step(pair: Paired, readings: dict[str, str], told: set[str]) -> str:
     ]
     named = [name for name in re.findall(r"\bR\d+\b", pair.text) if name not in told]
     told.update(named)
+    said = ((name, readings[name]) for name in named)
     notes = "".join(
-        f"\n:::{{container}} reading\n**{name}.** {readings[name]}.\n:::" for name in named
+        f"\n:::{{container}} reading\n**{name}.** {text[0].upper()}{text[1:]}.\n:::"
+        for name, text in said
     )
     return (
         f"::::{{container}} step {' '.join(lines)}\n**{heading(pair.steps)}.** {pair.text}\n"

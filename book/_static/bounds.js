@@ -493,7 +493,7 @@
     { id: "v", name: "the central moment v", label: "v, central (SupBMM)", min: 0.001, max: 1000 },
     { id: "raw", name: "the raw moment v", label: "v, raw (SupBTC)", min: 0.001, max: 1000 },
     { id: "delta", name: "δ", label: "δ, chance of failure", min: 1e-6, max: 0.5 },
-    { id: "cost", name: "uniform play's cost", label: "uniform play's cost a play", min: 0.001, max: 2 },
+    { id: "cost", name: "uniform play's cost", label: "uniform play's cost per play", min: 0.001, max: 2 },
   ];
 
   // Section 6 prints all but T and uniform play's cost, which notebook 03 measures.
@@ -537,7 +537,8 @@
 
   function say(id, words) {
     const node = document.getElementById(id);
-    if (node.textContent !== words) node.textContent = words; // or it would be read out again
+    const kept = words.replace(/ ([=≥]) /g, "\u00a0$1\u00a0"); // no line ends at such a sign
+    if (node.textContent !== kept) node.textContent = kept; // or it would be read out again
   }
 
   function fill(id, value, words) {

@@ -1,6 +1,7 @@
 /* No formula is wider than its block. MathJax sets a formula in one line. One that is too wide is set
-   again from its TeX: inline in pieces between which the line may break, displayed in several lines.
-   What is still too wide is set smaller. Where the room changes, all of it is done again. */
+   again from its TeX: inline in pieces between which the line may break, displayed a little smaller or,
+   where that is not enough, in several lines. What is still too wide is set smaller. Where the room
+   changes, all of it is done again. */
 
 "use strict";
 
@@ -44,6 +45,9 @@
     return block.clientWidth - parseFloat(look.paddingLeft) - parseFloat(look.paddingRight);
   }
 
+  const APART = /^\{\}\\q?quad/; // a formula after another one, with a space between
+  const WHOLE = 0.8; // of its size, down to which a displayed formula is rather smaller than broken
+
   const set = (tex, display) => window.MathJax.tex2chtml(tex, { display });
 
   /* MathJax writes the rules of a construction when it first meets one, and thinks that it is done. */
@@ -56,16 +60,15 @@
   function inLines(parts, widths, room, indent) {
     const lines = [];
     let left = 0;
-    const apart = /^\{\}\\q?quad/; // a formula after another one, with a space between
     parts.forEach((part, i) => {
-      const next = parts.findIndex((other, j) => j > i && apart.test(other));
+      const next = parts.findIndex((other, j) => j > i && APART.test(other));
       const whole = widths.slice(i, next < 0 ? undefined : next).reduce((sum, x) => sum + x, 0);
-      const begins = apart.test(part) && whole > left; // which rather begins a line than is broken
+      const begins = APART.test(part) && whole > left; // which rather begins a line than is broken
       if (!lines.length || widths[i] > left || begins) {
         lines.push(begins ? "" : "\\quad ");
         left = lines.length > 1 ? room - indent : room;
       }
-      lines[lines.length - 1] += begins ? part.replace(apart, "") : part;
+      lines[lines.length - 1] += begins ? part.replace(APART, "") : part;
       left -= widths[i];
     });
     lines[0] = lines[0].replace("\\quad ", "");
@@ -138,6 +141,8 @@
     const wide = found.filter(({ room, width }) => room > 0 && width > room);
     for (const one of wide) {
       one.parts = pieces(one.item.math);
+      const single = one.item.display && !one.parts.some((part) => APART.test(part));
+      if (single && WHOLE * one.width < one.room) one.parts = [one.item.math];
       one.host = one.whole.parentElement;
       const lines = one.item.display && one.parts.length > 1;
       one.measured = (lines ? one.parts : []).map((part) => set(`\\displaystyle ${part}`, false));

@@ -6,19 +6,39 @@
 document.addEventListener("DOMContentLoaded", () => {
   for (const algorithm of document.querySelectorAll(".algorithm")) {
     const lines = new Map(); // number → element
-    for (const pre of algorithm.querySelectorAll(".source pre")) {
-      // Pygments closes its spans at the end of each line, so a line is whole markup.
-      pre.innerHTML = pre.innerHTML
-        .replace(/\n$/, "")
-        .split("\n")
-        .map((line) => `<span class="line">${line || " "}</span>`)
-        .join("");
-      for (const line of pre.querySelectorAll(".line"))
-        lines.set(Number(line.querySelector(".linenos").textContent), line);
-    }
+    for (const line of algorithm.querySelectorAll(".source .line"))
+      lines.set(Number(line.querySelector(".linenos").textContent), line);
 
+    // Source that is taller than the window stays with the line asked for in the middle, or with one of
+    // its ends at the window's.
     const source = algorithm.querySelector(".source");
-    source.classList.toggle("stays", source.offsetHeight < 0.8 * window.innerHeight);
+    const HEAD = 64;
+    const bring = (line) => {
+      const below = line.getBoundingClientRect().top - source.getBoundingClientRect().top;
+      const least = Math.min(HEAD, window.innerHeight - source.offsetHeight - 16);
+      source.style.top = `${Math.max(least, Math.min(HEAD, window.innerHeight / 2 - below))}px`;
+    };
+
+    /* Lines as a step shows them by itself: without numbers and the name of the step, and each run of
+       them no further in than it must be */
+    const alone = (own) => {
+      let [least, last] = [0, 0];
+      return own.map((line, i) => {
+        const copy = line.cloneNode(true);
+        const number = Number(copy.querySelector(".linenos").textContent);
+        copy.querySelector(".linenos").remove();
+        const begins = (text) => /\S|$/.exec(text).index;
+        if (!i || number > last + 1) least = begins(copy.textContent);
+        least = Math.min(least, begins(copy.textContent));
+        last = number;
+        copy.style.setProperty("--in", `${begins(copy.textContent) - least + 2}ch`);
+        const note = copy.querySelector(".c1");
+        if (/^# steps? [\d–, ]+$/.test(note?.textContent ?? "")) note.remove();
+        const spaces = document.createTreeWalker(copy, NodeFilter.SHOW_TEXT).nextNode();
+        spaces.data = spaces.data.trimStart();
+        return copy;
+      });
+    };
 
     const steps = [...algorithm.querySelectorAll(".step")].map((step) => {
       const numbers = [...step.classList]
@@ -41,8 +61,8 @@ document.addEventListener("DOMContentLoaded", () => {
       button.setAttribute("aria-pressed", "false");
       name.replaceWith(button);
       const here = document.createElement("pre");
-      here.className = "here";
-      here.append(...one.own.map((line) => line.cloneNode(true)));
+      here.className = "here highlight";
+      here.append(...alone(one.own));
       one.step.append(here);
 
       button.addEventListener("click", () => {
@@ -50,13 +70,17 @@ document.addEventListener("DOMContentLoaded", () => {
         for (const other of steps)
           other.step.querySelector("button").setAttribute("aria-pressed", String(other === pressed));
         light(pressed);
+        bring(one.own[0]);
         if (pressed && one.own[0].checkVisibility()) {
           const box = one.own[0].getBoundingClientRect();
           const seen = box.top > 60 && box.bottom < window.innerHeight;
           if (!seen) one.own[0].scrollIntoView({ block: "center" });
         }
       });
-      one.step.addEventListener("mouseenter", () => light(one));
+      one.step.addEventListener("mouseenter", () => {
+        light(one);
+        bring(one.own[0]);
+      });
       one.step.addEventListener("mouseleave", () => light(pressed));
       for (const line of one.own) {
         line.addEventListener("mouseenter", () => light(one));

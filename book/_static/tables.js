@@ -26,22 +26,45 @@ function alignColumns(table) {
   const numeric = (text) => (/\d/.test(text) ? signs : /^([–\s]*|none)$/).test(text);
   [...table.rows[0].cells].forEach((_, i) => {
     const body = rows.filter((row) => row.parentElement.tagName === "TBODY").map((row) => row.cells[i]);
-    for (const head of rows.map((row) => row.cells[i]).filter((cell) => !body.includes(cell)))
+    for (const head of rows.map((row) => row.cells[i]).filter((cell) => !body.includes(cell))) {
       head.classList.toggle("long", head.textContent.length > 12);
+      // where the table scrolls anyway, its head has two lines or three
+      head.style.setProperty("--half", `${Math.ceil(0.6 * head.textContent.length) + 1}ch`);
+    }
     if (body.every((cell) => numeric(cell.textContent))) return;
     for (const row of rows) row.cells[i].classList.add("words");
     for (const cell of body) cell.classList.toggle("long", cell.textContent.length > 24);
   });
 }
 
-// An equation is not broken at its sign.
-function keepEquations(table) {
-  const walk = document.createTreeWalker(table, NodeFilter.SHOW_TEXT);
-  while (walk.nextNode()) walk.currentNode.data = walk.currentNode.data.replace(/ ([=≥≤<>]) /g, "\u00a0$1\u00a0");
+// A word of one to three signs ends a name on a line of its own only where the table is too wide else.
+function keepLastWords(table) {
+  for (const cell of table.querySelectorAll("th, td.words")) {
+    const found = cell.children.length ? null : /^([^]* )?(\S+ \S{1,3})\s*$/.exec(cell.textContent);
+    if (!found) continue;
+    const last = document.createElement("span");
+    last.className = "last-words";
+    last.textContent = found[2];
+    cell.replaceChildren(found[1] ?? "", last);
+  }
+}
+
+// More than three lines in a head, or more than two in a short cell.
+function isCramped(place) {
+  const lines = ({ cells: [cell] }) => {
+    if (!cell) return 0;
+    const look = getComputedStyle(cell);
+    const inside = cell.clientHeight - parseFloat(look.paddingTop) - parseFloat(look.paddingBottom);
+    return Math.round(inside / parseFloat(look.lineHeight));
+  };
+  const heads = [...place.querySelectorAll("thead tr")];
+  const rows = [...place.querySelectorAll("tbody tr")].filter((row) => !row.querySelector(".long"));
+  return heads.some((row) => lines(row) > 3) || rows.some((row) => lines(row) > 2);
 }
 
 // A table has its short cells in one line each, smaller if need be; only then are they broken. What is
-// wider than its place all the same scrolls there, by keys too. What does not scroll is no stop.
+// wider or taller than it should be all the same scrolls in its place, by keys too, and fades where there
+// is more. What does not scroll is no stop.
 document.addEventListener("DOMContentLoaded", () => {
   const places = [];
   for (const table of document.querySelectorAll(".cell_output table.dataframe")) {
@@ -50,28 +73,34 @@ document.addEventListener("DOMContentLoaded", () => {
     place.append(table);
     places.push(place);
     alignColumns(table);
-    keepEquations(table);
+    keepLastWords(table);
   }
   const isWide = (place) => place.scrollWidth > place.clientWidth + 1;
+  const fade = (place) =>
+    place.classList.toggle("more", place.scrollLeft + place.clientWidth < place.scrollWidth - 1);
+  for (const place of places) place.addEventListener("scroll", () => fade(place), { passive: true });
   const mark = () => {
     for (const place of places) {
       place.removeAttribute("tabindex");
       place.querySelector("caption")?.style.removeProperty("width");
     }
     let wide = places;
-    for (const ways of ["whole", "whole tight", "tight", "whole tight"]) {
+    for (const ways of ["whole", "whole tight", "tight", "tight loose", "whole tight roomy"]) {
       for (const place of wide) place.className = `wide-table ${ways}`;
-      wide = wide.filter(isWide); // all are read after all are written
+      wide = wide.filter((place) => isWide(place) || isCramped(place)); // all are read after all are written
     }
+    wide = wide.filter(isWide);
     for (const place of places) {
       const scrolls = wide.includes(place);
       const caption = place.querySelector("caption");
       const name = caption?.textContent ?? "table";
-      if (caption && scrolls) caption.style.width = `${place.clientWidth}px`; // to be read unscrolled
+      // to be read unscrolled, and before what fades
+      if (caption && scrolls) caption.style.width = `${place.clientWidth - 32}px`;
       for (const [key, value] of [["tabindex", "0"], ["role", "region"], ["aria-label", name]]) {
         if (scrolls) place.setAttribute(key, value);
         else place.removeAttribute(key);
       }
+      fade(place);
     }
   };
   new ResizeObserver(mark).observe(document.querySelector(".bd-article") ?? document.body);

@@ -14,11 +14,11 @@ from heavybandit.replication.timings import Timing, judged
 Side = Callable[[], float]  # does its work once and returns what it cost
 Pair = tuple[float, float]
 
-A_ROUND = "µs a round"
+A_ROUND = "µs per round"
 
 
 def timed(rounds: int, work: Callable[..., Any], *arguments: Any) -> float:
-    """µs a round, of processor time: waiting for a processor does not count."""
+    """µs per round, of processor time: waiting for a processor does not count."""
     start = time.process_time()
     work(*arguments)
     return 1e6 * (time.process_time() - start) / rounds

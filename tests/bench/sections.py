@@ -232,7 +232,7 @@ def _processes(scale: Scale) -> dict[tuple[str, int], list[Alone]]:
 
 
 def growth_T(scale: Scale) -> Iterator[Timing]:
-    """µs a round as T grows, over drawing the world."""
+    """µs per round as T grows, over drawing the world."""
     for (policy, T), turns in sorted(_processes(scale).items()):
         pairs = [(turn.whole, turn.drawing) for turn in turns]
         what, sides = f"{policy}, T = {T:,}", ("whole", "drawing")
@@ -240,7 +240,7 @@ def growth_T(scale: Scale) -> Iterator[Timing]:
 
 
 def flat(scale: Scale) -> Iterator[Timing]:
-    """The last tenth of a run over its first three, one play a round."""
+    """The last tenth of a run over its first three, one play per round."""
     for (policy, T), turns in sorted(_processes(scale).items()):
         setting = Case(policy, T).setting
         if setting["plays"] == 1 and scale.short <= T:

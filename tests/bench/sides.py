@@ -102,10 +102,10 @@ def draw(world: Any, rounds: int, plays: int, *, only_noise: bool = False) -> No
 class Alone:
     """What a process that does nothing but one simulation says about itself."""
 
-    whole: float  # µs a round
-    drawing: float  # µs a round for the world alone
-    early: float  # µs a round of the first three tenths
-    late: float  # µs a round of the last tenth
+    whole: float  # µs per round
+    drawing: float  # µs per round for the world alone
+    early: float  # µs per round of the first three tenths
+    late: float  # µs per round of the last tenth
     peak: float  # MB of resident memory, at most
 
 

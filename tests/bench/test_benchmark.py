@@ -75,7 +75,7 @@ def test_the_two_sides_take_turns_and_are_compared_turn_by_turn() -> None:
 def test_a_missed_goal_is_printed_as_missed(capsys: pytest.CaptureFixture[str]) -> None:
     table("A title", [missed_row(), missed_row("≤ 4")])
     title, _, *lines = capsys.readouterr().out.strip().splitlines()
-    assert title == "A title, µs a round"
+    assert title == "A title, µs per round"
     assert [line.split()[-1] for line in lines] == ["missed", "met"]
     assert "3.00 [3.00, 3.00]" in lines[0]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import notes
-from chapters import is_argument
+from chapters import FOR_TOOLS, is_argument
 
 NOTES = notes.read(
     "| R5 | the median | the lower one of $T$: SupBMM |\n| R12 | the end | exploit |\n",
@@ -34,6 +34,11 @@ def test_code_that_computes_with_the_paper_is_read_and_plumbing_is_folded(
     assert is_argument(code) is read
 
 
+def test_what_a_comment_says_to_tools_alone_is_not_shown() -> None:
+    code = "f = lambda: 1  # noqa: E731\ng = 2  # step 1\n"
+    assert FOR_TOOLS.sub("", code) == "f = lambda: 1\ng = 2  # step 1\n"
+
+
 def test_notes_are_read_from_their_tables() -> None:
     assert NOTES.readings == {
         "R5": "the median: the lower one of $T$: SupBMM",
@@ -54,6 +59,15 @@ def test_a_note_stands_once_before_the_paragraph_it_belongs_to() -> None:
     )
     assert "margin" not in beside.cell("Lemma 6 again, and R5.")
     assert "Lemma 6" not in notes.Beside(NOTES, "05").errata
+
+
+def test_an_erratum_on_several_statements_stands_once_where_the_first_of_them_is_named() -> None:
+    (number,) = NOTES.errata[1].chapters
+    beside = notes.Beside(NOTES, number)
+    assert "{margin} Errata · Theorem 2" in beside.cell("By Theorem 2.")
+    assert "margin" not in beside.cell("By Theorem 1.")
+    one = notes.Erratum("Lemma 4 with Algorithm 3, step 11", "a", ("03",))
+    assert one.statements == ["Lemma 4"]
 
 
 def test_a_term_leads_to_the_glossary_once_and_not_from_code_or_headings() -> None:

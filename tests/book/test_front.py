@@ -27,10 +27,14 @@ def test_every_verdict_has_a_sign_and_the_strip_has_every_statement_in_the_paper
 
 def test_the_findings_are_those_of_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = front.findings(readme)
-    assert found in readme
-    assert found.count("**") == 6
-    with pytest.raises(ValueError, match="3 findings, each with a bold sentence: 2"):
+    found = front.findings(readme).splitlines()
+    assert len(found) == 3
+    told = " ".join(front.section(readme, "What was found").split())
+    for one in found:
+        sentence, links = one.removeprefix("1. ").split(" (chapter")
+        assert f"**{sentence}.**" in told
+        assert ".ipynb" in links
+    with pytest.raises(ValueError, match="a bold sentence and a chapter each: 2"):
         front.findings(readme.replace("\n2. **", "\n**"))
     with pytest.raises(ValueError, match="must have a section 'What was found'"):
         front.findings("# Nothing\n")

@@ -104,7 +104,7 @@ def test_a_page_shows_the_source_whole_and_each_step_names_its_lines() -> None:
     words["step"][1]["text"] = "the median ([R5](readings.md))"
     page = steps.page([words], SOURCE, {"R5": "the lower one"})
     assert "{container} step line-3\n**Step 2.** the median" in page
-    assert "{container} reading\n**R5.** the lower one.\n" in page
+    assert "{container} reading\n**R5.** The lower one.\n" in page
     assert "{container} step line-8 line-9\n**Steps 4–5.** does [4, 5]" in page
     assert "{container} step line-11\n**Steps 1, 7.** does [1, 7]" in page
     assert f":lineno-start: 2\n\n{SOURCE[1 : SOURCE.index('    return b')]}" in page

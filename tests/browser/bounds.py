@@ -110,3 +110,8 @@ def assert_table(page: Page, s: Setting) -> None:
             assert shown[cell] is None, f"{cell} shows {shown[cell]} at {s}"
         else:
             assert float(shown[cell]) == pytest.approx(value, rel=1e-9), f"{cell} at {s}"
+
+
+def read(page: Page, place: str) -> str:
+    """What is read in a place; where no line may end there is a space of another kind."""
+    return page.inner_text(place).replace("\xa0", " ")

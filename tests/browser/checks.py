@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,8 +16,11 @@ SEVERE = ("serious", "critical")
 COLOUR_RULES = ("color-contrast", "link-in-text-block")  # those whose answer depends on the theme
 # words that a reader should never meet
 LEAKED = ("TypeAliasForwardRef", "_NestedSequence", "Alias for field number")
+# an article in the place of "per", as in 2 a play
+DIALECT = re.compile(r"(?<!±)\b\d[\d.,]*\s(?:a play|a round|an arm|a row)\b")
+TALLEST = 3  # lines in the head of a table
 LONGEST = 700  # signs of a signature: what is longer has a value in it that is no reading matter
-SMALLEST = 0.5  # of its size, to which a formula may be set smaller so that it fits
+SMALLEST = 0.7  # of its size, to which a formula may be set smaller so that it fits
 
 # Text that a reader sees and that is neither code nor typeset mathematics.
 RAW_TEX = r"""() => {
@@ -88,6 +92,13 @@ FITTING = r"""() => {
     if (next && next.left < sign.getBoundingClientRect().left)
       found.push(`a bracket is left behind by its formula: ${shown(formula)}`);
   }
+  for (const row of document.querySelectorAll(".wide-table thead tr")) {
+    const look = getComputedStyle(row.cells[0]);
+    const inside = row.cells[0].clientHeight - parseFloat(look.paddingTop) -
+      parseFloat(look.paddingBottom);
+    const lines = Math.round(inside / parseFloat(look.lineHeight));
+    if (lines > TALLEST) found.push(`the head of a table has ${lines} lines: ${shown(row)}`);
+  }
   for (const code of document.querySelectorAll("pre"))
     if (code.scrollWidth > code.clientWidth + 1) found.push(`code is cut: ${shown(code)}`);
   const scrolls = (e, axis) => /auto|scroll/.test(getComputedStyle(e)["overflow" + axis]);
@@ -101,7 +112,7 @@ FITTING = r"""() => {
         found.push(`one scrolling box is in another: ${shown(e)}`);
   }
   return found;
-}""".replace("LEAST", str(SMALLEST))
+}""".replace("LEAST", str(SMALLEST)).replace("TALLEST", str(TALLEST))
 
 TAB_STOPS = r"""() => [...document.querySelectorAll("mjx-container, mjx-container *")]
   .filter((e) => e.tabIndex >= 0)
@@ -205,7 +216,8 @@ def words(page: Page) -> list[str]:
         "() => [...document.querySelectorAll('dt.sig')].map(e => e.innerText)"
     )
     long = [one for one in signatures if len(one) > LONGEST]
-    return [f"{word} is shown" for word in LEAKED if word in text] + [
+    leaked = [word for word in LEAKED if word in text] + DIALECT.findall(text)
+    return [f"{word} is shown" for word in leaked] + [
         f"a signature has {len(one)} signs: {one[:60]}" for one in long
     ]
 

@@ -17,6 +17,7 @@ from .bounds import (
     assert_table,
     bound,
     expected_table,
+    read,
     uniform_on_construction,
 )
 
@@ -40,8 +41,8 @@ def test_a_key_on_a_slider_changes_sentence_table_and_output(bounds_page: Page) 
     assert bounds_page.get_attribute("#bounds-T", "aria-valuetext") == "1.2·10⁵"
     after = bounds_page.inner_text("#bounds-say-theorem1")
     assert after != before
-    assert "At T = 1.2·10⁵" in after
-    assert "At T = 1.2·10⁵" in bounds_page.inner_text("#bounds-summary[aria-live=polite]")
+    assert "At T\xa0=\xa01.2·10⁵" in after  # no line ends at the sign
+    assert "At T = 1.2·10⁵" in read(bounds_page, "#bounds-summary[aria-live=polite]")
     assert_table(bounds_page, {**SECTION6, "T": 120_000})
 
 
@@ -91,7 +92,7 @@ def test_a_number_out_of_range_is_refused_in_a_sentence(bounds_page: Page) -> No
 
 
 def test_presets_are_settings_and_section_6_brings_back_the_first(bounds_page: Page) -> None:
-    # On the printed construction: √(4/1,000,008)·¾ and √(4/10,008)·¾ a play, to three digits
+    # On the printed construction: √(4/1,000,008)·¾ and √(4/10,008)·¾ per play, to three digits
     refuted = {**SECTION6, "d": 16_001, "K": 4, "v": 2.0, "raw": 2.0, "T": 1e6, "cost": 0.0015}
     proved = {**refuted, "d": 41, "T": 1e4, "cost": 0.015}
     small = {**SECTION6, "d": 2, "K": 4, "v": 0.0027, "raw": 1.0027, "cost": 0.73, "T": 1e10}
@@ -140,7 +141,7 @@ LINES = ("theorem1", "theorem2", "trivial", "uniform", "theorem3", "theorem3-rep
 
 
 def drawn(page: Page, which: str) -> list[tuple[float, float]]:
-    """A line's points as (T, regret): that of 2 per play, whose ends are known, is the scale."""
+    """A line's points as (T, regret); the line of 2 per play, with known ends, is the scale."""
     paths = [
         [
             tuple(float(x) for x in point.split(","))

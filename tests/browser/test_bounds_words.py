@@ -24,6 +24,7 @@ from .bounds import (
     least_printed,
     least_repaired,
     random_settings,
+    read,
     uniform_on_construction,
 )
 from .conftest import load
@@ -131,7 +132,7 @@ def test_horizons_of_use_agree_on_a_grid(bounds_page: Page) -> None:
             twin = cache(bound(which, s))  # both rates ask for the same thousands of horizons
             for rate, T in zip((2, s["cost"]), pair, strict=True):
                 wanted = theory.horizon_of_use(twin, rate)
-                assert float(T) == pytest.approx(wanted, rel=1e-9), f"{which}, {rate} a play, {s}"
+                assert float(T) == pytest.approx(wanted, rel=1e-9), f"{which}, {rate} per play, {s}"
 
 
 def test_horizons_of_use_agree_at_the_edges_of_the_search(bounds_page: Page) -> None:
@@ -166,13 +167,13 @@ def in_words(x: float) -> str:
 
 
 def test_in_section_6_both_upper_bounds_say_nothing_at_100_000_plays(bounds_page: Page) -> None:
-    assert bounds_page.inner_text("#bounds-summary") == (
+    assert read(bounds_page, "#bounds-summary") == (
         "At T = 10⁵ Theorems 1 and 2 say nothing, and Theorem 3 does not apply."
     )
-    first = bounds_page.inner_text("#bounds-say-theorem1")
+    first = read(bounds_page, "#bounds-say-theorem1")
     assert "promises at most 6.5·10⁷, more than the 2·10⁵" in first  # 64,523,859 by theory.py
     assert "says nothing before T = 8.2·10¹⁰" in first  # as in notebook 03
-    assert "says nothing before T = 3.7·10⁹" in bounds_page.inner_text("#bounds-say-theorem2")
+    assert "says nothing before T = 3.7·10⁹" in read(bounds_page, "#bounds-say-theorem2")
     assert_table(bounds_page, SECTION6)
 
 
@@ -293,7 +294,8 @@ def test_the_sentences_on_the_lower_bound_name_what_is_missing_or_false(bounds_p
 
 
 def test_the_numbers_in_the_prose_follow_from_theory(bounds_page: Page) -> None:
-    prose = " ".join(bounds_page.locator("p").all_inner_texts()).replace("’", "'")
+    prose = " ".join(bounds_page.locator("p, li").all_inner_texts())
+    prose = prose.replace("’", "'").replace("\xa0", " ")
     least = {**SECTION6, "v": ENDS["v"][0], "raw": ENDS["raw"][0]}
     falls = [bound(one, least)(1e5) / bound(one, SECTION6)(1e5) for one in UPPER]
     assert "Theorem 1's bound falls to a sixth, Theorem 2's only to a half" in prose
@@ -301,7 +303,7 @@ def test_the_numbers_in_the_prose_follow_from_theory(bounds_page: Page) -> None:
     small = {**SECTION6, "d": 2, "K": 4, "v": 0.0027}
     assert "its bound promises less than uniform play costs from 2·10⁹ plays on" in prose
     assert from_which_on("theorem1", small, 0.73) == pytest.approx(2e9, rel=0.1)
-    assert "for ε = 1, d = 16,001 and K = 4 it is false as printed" in prose
+    assert "For ε = 1, d = 16,001 and K = 4 it is false as printed" in prose
     for T in (2 * 16_001, 1e6, 1e16):  # wherever it applies
         assert theory.theorem3_applies(T, 16_001, 4, 1.0)
         assert 2 * uniform_on_construction(T, 4) < theory.theorem3(T, 16_001, 1.0)

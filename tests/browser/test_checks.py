@@ -81,14 +81,18 @@ TOGETHER = {
     "<mjx-container tabindex='0'>y</mjx-container>": "a formula is a tab stop: y",
     "<p>TypeAliasForwardRef('Floats')</p>": "TypeAliasForwardRef is shown",
     "<p>_NestedSequence[complex]</p>": "_NestedSequence is shown",
+    "<p>it costs 2 a play.</p>": "2 a play is shown",
     "<button></button>": "button-name: ",
     "<p style='color: #ccc; background: #fff'>pale</p>": "color-contrast: ",
 }
 LEFT = "<p style='width: 90px'>words (<span class='math'>{}</span></p>"
+HEAD = "<div class='wide-table'><table><thead><tr><th style='line-height: 1em'>{}</table></div>"
 ALONE = {  # they change the width of the page or its boxes
     "<div style='width: 500px'>words</div>": "the page is 50",
     MATH.format(style="width: 400px"): "a formula exceeds its block by ",
     MATH.format(style="font-size: 40%"): "a formula is set at 0.40 of its size",
+    MATH.format(style="font-size: 65%"): "a formula is set at 0.65 of its size",
+    HEAD.format("word<br>" * 4): "the head of a table has 4 lines: wordword",
     f"<pre style='overflow: hidden'>{'x' * 90}</pre>": "code is cut: xxx",
     f"<pre style='height: 1em; overflow: auto'>{'x<br>' * 9}</pre>": "pre scrolls within",
     WIDE.format(20, f"<table><td>{'x' * 90}</table>"): "a wide div cannot be scrolled",

@@ -30,6 +30,21 @@ RESIZED = """() => new Promise((done) => {
     String(article.clientWidth) ? done() : setTimeout(rest, 20);
   requestAnimationFrame(() => requestAnimationFrame(rest));
 })"""  # formulas are broken for the new width
+# How much further in broken lines of code go on than they begin.
+GOES_ON = """all => all.filter((line) => line.checkVisibility()).map((line) => {
+  const words = document.createTreeWalker(line, NodeFilter.SHOW_TEXT), boxes = [];
+  while (words.nextNode()) {
+    if (!words.currentNode.data.trim()) continue;
+    const range = document.createRange();
+    range.selectNodeContents(words.currentNode);
+    range.setStart(words.currentNode, /\\S/.exec(words.currentNode.data).index);
+    boxes.push(...range.getClientRects());
+  }
+  const [first] = boxes, top = line.getBoundingClientRect().top;
+  if (first && first.top > top + first.height) return -1;
+  const after = boxes.filter((box) => box.top > first.top + first.height / 2 && box.width > 0);
+  return after.length ? Math.min(...after.map((box) => box.x)) - first.x : null;
+}).filter((found) => found !== null)"""
 DARK = '() => document.documentElement.dataset.theme === "dark"'
 
 
@@ -68,6 +83,14 @@ def test_the_book_has_a_page_for_every_notebook_and_everything_it_promises(open_
     sidebar = page.locator(".bd-sidebar-primary a").evaluate_all("all => all.map(a => a.pathname)")
     linked = [name for name in (path.lstrip("/") for path in sidebar) if name[:2].isdigit()]
     assert linked == sorted(f"{name}.html" for name in notebooks)
+    # the landing page: a link to the paper, a strip of verdicts, three sentences, three doors
+    article = page.locator(".bd-article")
+    assert article.locator('a[href*="arxiv.org"]').count() == 1
+    assert article.locator("ul.verdicts").count() == 1
+    assert [len(one.split(". ")) for one in article.locator("ol > li").all_inner_texts()] == [1] * 3
+    doors = article.locator(".door strong").all_inner_texts()
+    assert doors == ["Read along", "What breaks", "Use it"]
+    assert article.locator("h2, img").count() == 0
 
 
 def test_figures_keep_the_words_that_the_notebook_gives_them(open_page: Open) -> None:
@@ -134,7 +157,7 @@ def test_a_step_lights_its_lines_and_on_a_phone_shows_them(open_page: Open) -> N
     step = page.locator(".step", has_text="The level of truncation")
     lit = page.locator(".source .line.lit")
     step.hover()
-    assert lit.all_inner_texts()[0].endswith("# step 6")
+    assert lit.all_inner_texts()[0].strip().endswith("# step 6")
     line = page.locator(".source .line", has_text="kept = np.where")
     line.hover()
     assert "counts as 0" in page.locator(".step.lit").inner_text()
@@ -146,8 +169,16 @@ def test_a_step_lights_its_lines_and_on_a_phone_shows_them(open_page: Open) -> N
     assert lit.count() == 1
     here = step.locator(".here")
     assert not here.is_visible()
+    # also where the source is taller than the window, what lights up is in sight
+    deep = page.locator(".step", has_text="Look at them in the next stage")
+    deep.scroll_into_view_if_needed()
+    deep.hover()
+    assert page.locator(".line.lit", has_text="s = s + 1").evaluate(
+        "e => e.getBoundingClientRect().top > 0 && e.getBoundingClientRect().bottom < innerHeight"
+    )
     page.set_viewport_size({"width": PHONE, "height": 800})
-    assert "np.linalg.norm" in here.inner_text()
+    assert here.inner_text().startswith("h = np.linalg.norm")  # without its number and indentation
+    assert "# step" not in here.inner_text()
 
 
 def test_code_is_folded_but_for_the_argument_and_one_switch_opens_it_all(open_page: Open) -> None:
@@ -163,6 +194,15 @@ def test_code_is_folded_but_for_the_argument_and_one_switch_opens_it_all(open_pa
     assert switch.get_attribute("aria-pressed") == "true"
     switch.click()
     assert page.locator("details.above-input[open]").count() == 0
+    page.set_viewport_size({"width": PHONE, "height": 800})
+    page.evaluate(RESIZED)
+    places = page.locator(".highlight .line").evaluate_all(GOES_ON)
+    assert len(places) > 50  # lines that are broken on a phone
+    assert min(places) > 5  # go on further in than they begin, and none begins with an empty line
+    # where a little smaller is enough, a displayed formula is not broken
+    assert page.locator(".math", has_text="(12v)").locator("mjx-mtable").count() == 0
+    said = page.locator("p", has_text="Otherwise nearly all of the 2,000 rounds").inner_text()
+    assert "width_scale\xa0=\xa01/30" in said  # no line ends at the sign
 
 
 def test_numbers_stand_right_and_words_left_and_a_caption_is_read_unscrolled(
@@ -225,6 +265,8 @@ def test_a_figure_is_drawn_in_lines_and_grows_when_it_is_pressed(open_page: Open
     assert figures.count() > 3
     assert all(src.endswith(".svg") for src in figures.evaluate_all("all => all.map(i => i.src)"))
     small = figures.first.bounding_box()
+    sign = "e => getComputedStyle(e.closest('button'), '::after').content"
+    assert "press to enlarge" in figures.first.evaluate(sign)  # letters are small on a phone
     figures.first.locator("xpath=ancestor::button").focus()
     page.keyboard.press("Enter")
     large = page.locator("dialog[open] img")
@@ -301,6 +343,8 @@ def test_the_names_of_rows_stay_in_sight_while_a_wide_table_is_scrolled(open_pag
     place = page.locator(".wide-table[tabindex]", has_text="how much more the others cost")
     name = place.locator("tbody tr > :first-child").first
     before = dict(name.bounding_box() or {})
+    fades = "e => getComputedStyle(e).maskImage !== 'none'"
+    assert place.evaluate(fades)  # there is more to the right
     assert place.evaluate("e => { e.scrollLeft = 60; return e.scrollLeft; }") == 60
     assert dict(name.bounding_box() or {})["x"] == pytest.approx(before["x"], abs=1)
     for theme in ("light", "dark"):  # a name has the ground of its row
@@ -311,3 +355,5 @@ def test_the_names_of_rows_stay_in_sight_while_a_wide_table_is_scrolled(open_pag
                  .map((pair) => pair.map((e) => getComputedStyle(e).backgroundColor))"""
         )
         assert [name for _, name in grounds] == [row for row, _ in grounds]
+    place.evaluate("e => { e.scrollLeft = e.scrollWidth; }")
+    page.wait_for_function(f"e => !({fades})(e)", arg=place.element_handle())

@@ -17,7 +17,7 @@ from heavybandit.replication.timings import Timing, judged, load, save
 DATA = Path(__file__).parents[2] / "data"
 MET = Timing(
     *("paper", "SupBTC, T = 1,000", "SupBTC", 1000, 10, 20, 1, 1.0),
-    *("paper.py", "engine", "µs a round", 401.25, 4.5),
+    *("paper.py", "engine", "µs per round", 401.25, 4.5),
     *("ratio", 89.5, 80.25, 91.0, 3, "≥ 50", "met"),
 )
 PLAIN = Timing(

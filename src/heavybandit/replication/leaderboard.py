@@ -135,6 +135,11 @@ UNTUNED = (
     ),
     Entry("MoM, ridge 0.863", "counter", recipe("MoM", ridge=0.863, width_scale=0.00535)),
     Entry("MENU, ridge 3.9", "counter", recipe("MENU", ridge=3.9, width_scale=0.00169)),
+    Entry(
+        "HvtUCB, ridge 124",
+        "counter",
+        recipe("HvtUCB", ridge=124.0, width_scale=1.99e-7, threshold_scale=0.0556),
+    ),
 )
 BOARD = (*(Entry(name, "tuned") for name in KNOBS), *UNTUNED)
 RIDGE = Entry("GreedyRidge", "tuned")

@@ -134,6 +134,20 @@ def test_a_coordinate_may_exceed_its_limit_once_the_determinant_has_grown_four_t
         assert bool(u_1 > limit) == exceeds
 
 
+def test_what_room_suspects_have_shrinks_by_the_growth_of_the_determinant():
+    """Of payoffs of 0, none of which is a suspect."""
+    policy, rng = hb.TOFU(1_000, 2, 4, v=4.0), np.random.default_rng(6)
+    span, A = policy._state.tofu.span, np.eye(4)
+    span[roots.WHOLE] = 7.0
+    for _ in range(20):
+        X = rng.normal(size=(2, 4))
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+        x = X[policy.select(X)]
+        policy.update(0.0)
+        A += np.outer(x, x)
+        assert span[roots.WHOLE] == pytest.approx(7.0 - np.linalg.slogdet(A)[1], abs=1e-9)
+
+
 def test_a_term_near_the_limit_is_not_decided():
     z = np.zeros(3)
     assert tofu.add_kept(np.array([1.0, -2.0, 0.1]), 2.0, 3.0, 0.9, z) == 1

@@ -70,9 +70,9 @@ LISTED: dict[str, dict[str, str]] = {  # chapter → why → numbers
         ELSEWHERE: "1.3 2.5 48,000",
     },
     "09": {
-        SETTING: "99 900 2,000 1.4826",
+        SETTING: "900 2,000 1.4826",
         LITERATURE: "2310.18701 2506.04775",
-        ELSEWHERE: "84.7 150",  # of the third board; SupBMM's plays per round
+        ELSEWHERE: "84.7 150 6.5",  # of the third board; SupBMM's plays per round; β with another κ
     },
     "10": {LITERATURE: "27 77", TIED_HERE: "40"},
 }
@@ -83,7 +83,7 @@ FIGURES: dict[str, str] = {  # numbers that descriptions of figures have read of
     "04": "10³ 410 5·10¹² 7,000 81,000",
     "05": "0.06 170 280 430 750",
     "06": "0.04 34 7 70 81 97",
-    "09": "103",
+    "09": "39 74 76",
 }
 TIED: dict[str, dict[str, Source]] = {  # results that no output has in this form
     "03": {

@@ -332,6 +332,7 @@ def test_fixed_arms_can_be_simulated_and_uniform_play_costs_what_it_should():
         *(("contexts", X) for X in ([[1, 0], [0.6]], [1, 0], [[1, math.nan]], [], [[1, 1]], "ab")),
         *(("theta", theta) for theta in ([1.0], [[0.1, 0.1]], [math.inf, 0], None, "a")),
         *(("noise", noise) for noise in ("cauchy", None)),
+        *(("contexts", X) for X in ([["1", "0"], ["0", "1"]], [[1e200, 0.0], [0.0, 0.0]])),
         ("mean", hb.noise.TwoPointPayoff(3.0)),
     ],
 )
@@ -340,6 +341,22 @@ def test_fixed_arms_that_cannot_be_are_refused_by_name(argument, value):
     hb.fixed_arms(**good)
     with pytest.raises((ValueError, TypeError), match=rf"^{argument} must .*got "):
         hb.fixed_arms(**{**good, "noise" if argument == "mean" else argument: value})
+
+
+@pytest.mark.parametrize("argument", ["contexts", "theta"])
+def test_a_masked_entry_of_fixed_arms_is_refused_and_not_read_behind_its_mask(argument):
+    good = {"contexts": [[1.0, 0.0], [0.0, 1.0]], "theta": [0.5, 0.1]}
+    hb.fixed_arms(**{**good, argument: np.ma.masked_array(good[argument])})  # nothing is masked
+    hidden = np.ma.masked_array(good[argument], mask=True)
+    with pytest.raises(ValueError, match=f"^{argument} must not be masked"):
+        hb.fixed_arms(**{**good, argument: hidden})
+
+
+@pytest.mark.parametrize("make", [hb.section6, hb.misaligned, hb.symmetric, hb.sphere_arms])
+@pytest.mark.parametrize("argument", ["n_arms", "dim"])
+def test_a_world_that_fits_no_memory_is_refused_by_name(make, argument):
+    with pytest.raises(ValueError, match=f"^{argument} must be at most "):
+        make(**{argument: 2**40})
 
 
 def test_fixed_arms_are_known_to_sweeps_and_to_the_command_line(capsys):

@@ -46,6 +46,16 @@ def test_moments_of_a_stable_noise_are_those_of_its_characteristic_function(alph
     assert kind.central_moment(1) == math.inf
 
 
+@pytest.mark.parametrize("alpha", [1.02, 1.1, 1.5, 1.9])
+@pytest.mark.parametrize("skew", [-1.0, 0.0, 0.5])
+@pytest.mark.parametrize("far", [1e2, 9e3, 3e4, 1e6, 1e12, 1e100])
+def test_moments_of_a_stable_noise_far_from_its_mean_are_between_their_limits(alpha, skew, far):
+    """|a|^q ≤ E|X−a|^q, by Jensen, ≤ |a|^q + 2^{2−q} E|X|^q, by von Bahr and Esseen."""
+    kind, q = noise.AlphaStable(alpha, skew), (1 + alpha) / 2
+    beyond = kind.moment_about(q, far) / far**q - 1
+    assert -1e-9 <= beyond <= 2 ** (2 - q) * kind.moment_about(q, 0) / far**q + 1e-9
+
+
 def test_a_stable_noise_of_index_2_is_gaussian_and_its_mean_size_is_known():
     assert noise.AlphaStable(2.0, 0.0, 0.5).raw_moment(0.5, 0.3) == (
         noise.Gaussian(math.sqrt(0.5)).raw_moment(0.5, 0.3)
@@ -221,7 +231,10 @@ def test_intervals_are_held_against_what_is_paid_on_average():
             r"got two-point\(gamma=0.5\), which is not",
         ),
         (lambda: noise.Varying("student-t", growth=math.nan), "growth must be finite, got nan"),
-        (lambda: noise.Units("student-t", factor=0), "factor must be positive and finite, got 0"),
+        (
+            lambda: noise.Units("student-t", factor=0),
+            r"factor must be positive, from 1e-100 to 1e\+100, got 0",
+        ),
         (lambda: noise.TwoPointPayoff(0.5, lift=-1), "lift must be at least 0"),
         (lambda: noise.AlphaStable(1.0), r"alpha must be in \(1, 2\], got 1.0"),
         (lambda: noise.AlphaStable(1.5, 2), r"skew must be in \[-1, 1\], got 2"),
@@ -255,6 +268,12 @@ def test_a_frozen_law_of_scipy_is_a_noise_that_is_centred():
     assert hb.simulate(hb.Uniform(100, 20, 10), hb.section6(stats.t(3))).world == "section6/t"
     with pytest.raises(ValueError, match="law must have a finite mean, cauchy has nan"):
         noise.as_noise(stats.cauchy())
+
+
+@pytest.mark.parametrize("law", [stats.levy_stable, stats.t, stats.multivariate_normal([0, 0])])
+def test_a_law_of_scipy_that_draws_no_numbers_as_it_is_is_refused(law):
+    with pytest.raises(TypeError, match=r"^law must be a frozen law of scipy.stats .*, got "):
+        hb.section6(law)
 
 
 class Mixed:

@@ -65,11 +65,11 @@ def refused(policy: Any, said: str, error: Any = REFUSED) -> Iterator[None]:
 
 BAD_ARGUMENTS: dict[str, list[Any]] = {
     "eps": [0, -1, 1.5, math.nan, math.inf, None, "much", "0.5", 1j, [0.5, 0.5], np.ones(2) / 2],
-    "v": [0, -1, math.inf, math.nan, None, "much", "0.5", 1e101, 10**400, 1e-101],
+    "v": [0, -1, math.inf, math.nan, None, "much", "0.5", 1e101, 10**400, 10**5000, 1e-101],
     "delta": [0, 1, -0.5, 2, math.nan, None, "0.5", 5e-324, 1e-201],
     "width_scale": [0, -1, math.inf, math.nan, None, "0.5", 1.7e308],
-    "horizon": [0, -5, 2.5, 60.0, True, None, "60", math.nan],
-    "n_arms": [0, -1, 2.5, True, None, 2**64, 10**400],
+    "horizon": [0, -5, 2.5, 60.0, True, None, "60", math.nan, 10**5000],
+    "n_arms": [0, -1, 2.5, True, None, 2**64, 10**400, 10**5000, -(10**5000)],
     "dim": [0, -1, 2.5, True, None, 2**64],
     "seed": [-1, 0.5, True, None],
     "explore": ["boldly", "", None, 1, ["first"]],

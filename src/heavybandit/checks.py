@@ -27,18 +27,19 @@ LEAST_DELTA = 1e-200
 
 def whole(name: str, value: SupportsIndex, least: int, most: int | None = None) -> int:
     """A whole number of at least `least`, and of at most `most` if that is given."""
-    wanted = f"{name} must be a whole number of at least {least}, got {value!r}"
-    if isinstance(value, bool | np.bool_):
-        raise TypeError(wanted)
     try:
+        if isinstance(value, bool | np.bool_):
+            raise TypeError
         number = operator.index(value)
     except TypeError:
         hint = f"; write {int(value)}" if isinstance(value, float) and value.is_integer() else ""
-        raise TypeError(f"{wanted}{hint}") from None
+        raise TypeError(
+            f"{name} must be a whole number of at least {least}, got {value!r}{hint}"
+        ) from None
     if number < least:
-        raise ValueError(f"{name} must be at least {least}, got {number}")
+        raise ValueError(f"{name} must be at least {least}, got {short(number)}")
     if most is not None and number > most:
-        raise ValueError(f"{name} must be at most {most}, got {_short(number)}")
+        raise ValueError(f"{name} must be at most {most}, got {short(number)}")
     return number
 
 
@@ -59,15 +60,17 @@ def real(
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number {allowed}, got {value!r}") from None
     except OverflowError:  # a whole number, or a fraction, beyond all floats
-        raise ValueError(f"{name} must be {allowed}, got {_short(value)}") from None
+        raise ValueError(f"{name} must be {allowed}, got {short(value)}") from None
     at_an_end = (number == low and ends[0] == "[") or (number == high and ends[1] == "]")
     if not (low < number < high or at_an_end):
         raise ValueError(f"{name} must be {allowed}, got {number!r}")
     return number
 
 
-def _short(value: object) -> str:
+def short(value: object) -> str:
     """A value as messages show it, however many digits it has."""
+    if isinstance(value, int) and abs(value) >= 10**4000:  # Python writes no more than 4,300
+        return f"{'-' * (value < 0)}2**{abs(value).bit_length() - 1} or more"
     digits = str(value)
     return digits if len(digits) <= 40 else f"{digits[:20]}… ({len(digits)} digits)"
 

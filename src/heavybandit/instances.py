@@ -24,7 +24,7 @@ from . import checks
 from . import noise as noises
 from .checks import one_of, whole
 from .noise import Noise, as_noise
-from .policy import LONGEST, THETA_STREAM, Floats, stream
+from .policy import LONGEST, MOST_ARMS, MOST_DIMENSIONS, THETA_STREAM, Floats, stream
 
 PRINTED_BOUNDS = {"student-t": (3.0, 4.0), "pareto": (1.0, 2.0), "pareto-centred": (1.0, 2.0)}
 """Section 6's bounds on the second central and the second raw moment, by noise.
@@ -87,8 +87,8 @@ def _world(
     smaller = "" if norm == 1 else f" with norm {norm:g}"
     return UniformContexts(
         name=f"{name}{smaller}/{law.name}",
-        n_arms=whole("n_arms", n_arms, 1),
-        dim=whole("dim", dim, 1),
+        n_arms=whole("n_arms", n_arms, 1, MOST_ARMS),
+        dim=whole("dim", dim, 1, MOST_DIMENSIONS),
         noise=law,
         theta=tuple(float(norm * x) for x in direction),
         low=low,
@@ -100,7 +100,7 @@ def _world(
 
 def _along_ones(dim: int) -> Floats:
     """1/√d in every coordinate."""
-    return np.full(whole("dim", dim, 1), 1 / math.sqrt(dim))
+    return np.full(whole("dim", dim, 1, MOST_DIMENSIONS), 1 / math.sqrt(dim))
 
 
 def section6(
@@ -119,7 +119,7 @@ def misaligned(
     noise: str | Noise = "student-t", *, n_arms: int = 20, dim: int = 10, theta_norm: float = 1.0
 ) -> UniformContexts:
     """Section 6 with a θ* at a right angle to the mean context: its signs alternate."""
-    whole("dim", dim, 2)
+    whole("dim", dim, 2, MOST_DIMENSIONS)
     theta = np.zeros(dim)
     even = dim - dim % 2
     theta[:even:2], theta[1:even:2] = 1.0, -1.0
@@ -182,16 +182,22 @@ def fixed_arms(contexts: Any, theta: Any, noise: str | Noise = "student-t") -> F
     for name, (numbers, axes) in given.items():
         kind = "a list of equally long lists" if axes == 2 else "a list"
         try:
-            array = np.array(numbers, dtype=np.float64)
-        except (TypeError, ValueError):
+            raw = np.array(checks.unmasked(name, numbers))
+            if raw.dtype.kind not in "biuf":  # neither text nor complex numbers
+                raise TypeError
+        except (TypeError, ValueError) as error:
+            if "masked" in str(error):
+                raise
             raise TypeError(f"{name} must be {kind} of numbers, got {numbers!r:.60}") from None
+        array = raw.astype(np.float64)
         if array.ndim != axes or not array.size or not np.isfinite(array).all():
             raise ValueError(f"{name} must be {kind} of finite numbers, got {numbers!r:.60}")
         arrays.append(array)
     X, theta = arrays
     if theta.size != X.shape[1]:
         raise ValueError(f"theta must have as many entries as a context, {X.shape[1]}; got {theta}")
-    longest = float(np.sqrt((X * X).sum(axis=1)).max())
+    with np.errstate(over="ignore"):  # an infinite length is too long all the same
+        longest = float(np.sqrt((X * X).sum(axis=1)).max())
     if longest > LONGEST:
         raise ValueError(f"contexts must have norm at most 1, got one of norm {longest:.6g}")
     world = FixedArms(tuple(map(tuple, X.tolist())), tuple(theta.tolist()), as_noise(noise))
@@ -212,7 +218,8 @@ def sphere_arms(
     `draw` numbers the worlds of this kind; it has nothing to do with the seed of a run.
     """
     rng = stream(whole("draw", draw, 0), THETA_STREAM)
-    points = rng.standard_normal((whole("n_arms", n_arms, 1) + 1, whole("dim", dim, 1)))
+    shape = whole("n_arms", n_arms, 1, MOST_ARMS) + 1, whole("dim", dim, 1, MOST_DIMENSIONS)
+    points = rng.standard_normal(shape)
     for point in points:
         point /= math.sqrt(math.fsum(x * x for x in point.tolist()))
     norm = checks.real("theta_norm", theta_norm, 0, 1, "(]")

@@ -144,7 +144,7 @@ class Policy(Declared):
 
     def _begin(self) -> None:
         if self.horizon > LONGEST_HORIZON:
-            raise ValueError(f"horizon must be at most 2**53, got {self.horizon}")
+            raise ValueError(f"horizon must be at most 2**53, got {checks.short(self.horizon)}")
         self._rng = stream(self.seed, POLICY_STREAM)
         self._luck: Any = None
         self._offered: Floats | None = None

@@ -181,14 +181,7 @@ def _play_together(
             f"theta_star of world {world_name(world)} must be {world.dim} finite numbers, "
             f"got {theta}"
         )
-    norm = math.sqrt(math.fsum(x * x for x in theta.tolist()))
-    if norm > LONGEST:
-        warnings.warn(
-            f"theta_star of world {world_name(world)} has norm {norm:.4g}, and policies assume at "
-            f"most 1; for payoffs in other units divide it by that, and let the noise be "
-            f"hb.noise.Units(noise, factor={norm:.4g})",
-            stacklevel=5,  # simulate, simulate_all, play_all: the line of the caller
-        )
+    mention_length(world, theta, 6)  # after simulate, simulate_all and play_all: the caller's line
     block = min(block, rounds)
     rng = stream(seed, CONTEXT_STREAM)
     means = np.empty((block, world.n_arms))
@@ -374,6 +367,18 @@ class _Player:
             curve=self.values,
             diagnostics=dict(getattr(self.policy, "diagnostics", {})),
             arms=self.arms if self.arms.size else None,
+        )
+
+
+def mention_length(world: Any, theta: Floats, stacklevel: int) -> None:
+    """Warn of a θ* that is longer than policies assume."""
+    norm = math.sqrt(math.fsum(x * x for x in theta.tolist()))
+    if norm > LONGEST:
+        warnings.warn(
+            f"theta_star of world {world_name(world)} has norm {norm:.4g}, and policies assume at "
+            f"most 1; for payoffs in other units divide it by that, and let the noise be "
+            f"hb.noise.Units(noise, factor={norm:.4g})",
+            stacklevel=stacklevel,
         )
 
 

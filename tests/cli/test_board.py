@@ -42,6 +42,7 @@ def lazy(tmp_path, monkeypatch):
         ("board Lazy", "path/to/file.py:ClassName, got 'Lazy'"),
         ("board lazy.py:Lazy --plot lazy.txt", "txt"),
         ("board --check nothing.json", "nothing.json cannot be read"),
+        ("board --check nothing.json --seed -1", "--seed must be at least 0, got -1"),
     ],
 )
 @pytest.mark.usefixtures("lazy")

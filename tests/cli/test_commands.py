@@ -225,3 +225,12 @@ def test_the_console_script_is_the_command_line(tmp_path):
         [script, "--version"], capture_output=True, text=True, check=False, cwd=tmp_path
     )
     assert (done.returncode, done.stdout) == (0, f"heavybandit {hb.__version__}\n")
+
+
+def test_what_is_wrong_has_its_exit_code_also_where_it_cannot_be_said(monkeypatch):
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stderr", full)
+        assert cli.main(["run", "Nobody"]) == 2
+        monkeypatch.undo()
+        with contextlib.suppress(OSError):
+            full.close()

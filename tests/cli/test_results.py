@@ -168,3 +168,10 @@ def test_where_there_is_no_ledger_that_is_said_and_where_to_look(refused):
     said = refused("claims", code=3)
     assert "there is no data/claims.json; run this in the repository" in said
     assert "--data" in said
+
+
+@pytest.mark.parametrize("line", ["verify tiny --seed -1", "sweep tiny --shuffle -1"])
+@pytest.mark.usefixtures("swept")
+def test_a_negative_seed_is_refused_by_its_name(refused, line):
+    option = line.split()[-2]
+    assert refused(line) == f"heavybandit: {option} must be at least 0, got -1"

@@ -273,3 +273,11 @@ def test_one_figure_has_all_policies_against_plays(monkeypatch, typed):
     assert len(styles) == 4
     ends = [line.get_xdata()[-1] for line in axes.lines]
     assert ends[0] == ends[1] < 700 == ends[2] == ends[3]
+
+
+def test_a_folder_in_the_place_of_a_table_is_noticed_before_the_work(refused, tmp_path):
+    for name in ("mine.csv", "other.table.csv"):
+        (tmp_path / name).mkdir()
+    for name in ("mine.csv", "other.csv"):
+        said = refused(f"run LinUCB --horizon 300 --out {tmp_path / name}")
+        assert "--out must be a file" in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -161,3 +162,13 @@ def test_no_contexts_noise_or_copy_has_a_kernel_compiled_again() -> None:
         hb.counterfactual(hb.Uniform(10, 2, 2), world, shown="zero")
         compiled.append([len(kernel.signatures) for kernel in kernels])
     assert compiled == [compiled[0]] * 4
+
+
+def test_what_cannot_be_said_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(_cache.QUIET, raising=False)
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stderr", full)
+        _cache.say("compiling")
+        monkeypatch.undo()
+        with contextlib.suppress(OSError):
+            full.close()

@@ -317,3 +317,10 @@ MADE = {"horizon": 1000, "n_arms": 2, "dim": 2, "v": 1.0}
 def test_what_cannot_be_leapt_is_refused_with_what_to_use_instead(policy, world, words):
     with pytest.raises((TypeError, ValueError), match=words):
         hb.leap(policy(), world)
+
+
+def test_a_theta_longer_than_1_is_mentioned():
+    world = hb.fixed_arms([[1, 0], [0, 1]], [3.0, 0.0], hb.noise.Levels([1, -1], [0.5, 0.5]))
+    with pytest.warns(UserWarning, match=r"has norm 3, and .*Units\(noise, factor=3\)") as seen:
+        hb.leap(hb.SupBTC(10**6, 2, 2, v=4.0), world)
+    assert seen[0].filename == __file__  # it points at the caller's line

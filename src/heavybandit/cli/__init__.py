@@ -11,6 +11,7 @@ import difflib
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -128,7 +129,8 @@ def _refuse(word: str, command: argparse.ArgumentParser) -> NoReturn:
 
 def _say(error: Exception) -> None:
     """An error in one line, whatever its message looks like."""
-    print(f"heavybandit: {' '.join(str(error).split())}", file=sys.stderr)
+    with suppress(OSError):  # a full disk: the exit code says it all the same
+        print(f"heavybandit: {' '.join(str(error).split())}", file=sys.stderr, flush=True)
 
 
 class _Command(argparse.ArgumentParser):

@@ -35,9 +35,10 @@ def do_board(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
+    from ..checks import whole
     from . import entering
 
-    seed = secrets.randbelow(2**31) if options.seed is None else options.seed
+    seed = secrets.randbelow(2**31) if options.seed is None else whole("--seed", options.seed, 0)
     entry = entering.read_entry(options.check)
     runs, differences = entering.check(entry, options.data, seed, options.plays)
     for difference in differences:

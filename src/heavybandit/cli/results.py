@@ -40,6 +40,7 @@ def add_sweep(command: argparse.ArgumentParser) -> None:
 
 def do_sweep(options: argparse.Namespace) -> int:
     """Fill the store, and write the result files from it."""
+    from ..checks import whole
     from ..pipeline import tables
     from ..pipeline.spec import Together
     from ..pipeline.store import Store, default_store
@@ -50,6 +51,8 @@ def do_sweep(options: argparse.Namespace) -> int:
     if not names:
         raise ValueError(f"name an experiment ({', '.join(EXPERIMENTS)}) or give --all")
     check_workers(options.workers)
+    if options.shuffle is not None:
+        whole("--shuffle", options.shuffle, 0)
     together = Together(tuple(by_name(name) for name in names))
     store = Store(options.store or default_store())
     if not options.quiet:
@@ -103,12 +106,13 @@ def add_verify(command: argparse.ArgumentParser) -> None:
 
 def do_verify(options: argparse.Namespace) -> int:
     """Simulate stored results again."""
+    from ..checks import whole
     from ..pipeline import tables
     from ..pipeline.store import StoreError
     from ..pipeline.verify import verify
     from ..replication.catalogue import by_name
 
-    seed = secrets.randbelow(2**31) if options.seed is None else options.seed
+    seed = secrets.randbelow(2**31) if options.seed is None else whole("--seed", options.seed, 0)
     for name in options.names:
         by_name(name)
     there = tables.consolidated(options.data)

@@ -294,7 +294,11 @@ def _table_file(out: Path) -> Path:
         raise ValueError(f"--out must end in .csv, got {str(out)!r}")
     if not out.parent.is_dir():
         raise ValueError(f"--out must be in a folder that exists, and {str(out.parent)!r} does not")
-    return out.with_suffix(".table.csv")
+    table = out.with_suffix(".table.csv")
+    for file in (out, table):
+        if file.is_dir():
+            raise ValueError(f"--out must be a file, and {str(file)!r} is a folder")
+    return table
 
 
 def _save(

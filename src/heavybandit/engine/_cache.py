@@ -27,7 +27,8 @@ output is compared."""
 def say(sentence: str) -> None:
     """Tell whoever reads this process's errors: a terminal, a log or a notebook."""
     if sys.stderr is not None and not os.environ.get(QUIET):
-        print(f"heavybandit: {sentence}", file=sys.stderr, flush=True)
+        with suppress(OSError, ValueError):  # what cannot be said, on a full disk, stops nothing
+            print(f"heavybandit: {sentence}", file=sys.stderr, flush=True)
 
 
 def find_a_place() -> bool:

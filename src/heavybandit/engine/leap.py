@@ -56,7 +56,7 @@ from ..checks import whole
 from ..instances import FixedArms
 from ..noise import Finite
 from ..policy import NOISE_STREAM, TIE, Floats, stream
-from ..simulate import Run, _Player, world_name
+from ..simulate import Run, _Player, mention_length, world_name
 from .counts import Draw, Drawn, Law
 from .policies import SupBMM, SupBTC
 from .state import GAIN, LEVEL, OFFSET, SCALE, THRESHOLD, Ints
@@ -316,6 +316,8 @@ def leap_together(
     are dropped later and later: from the largest gap on.
     """
     every = [rules_of(policy, world) for policy, world in pairs]
+    for _, world in pairs:
+        mention_length(world, world.theta_star(0), 5)  # after leap and leap_all
     alike: dict[tuple[object, ...], Passages] = {}
     known = [alike.setdefault((r.Z.tobytes(), r.Z.shape, *r[3:]), {}) for r in every]
     players = [_Player(*pair, 0, checkpoints, keep_arms=False) for pair in pairs]

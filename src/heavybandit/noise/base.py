@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import checks
+from ..policy import LARGEST
 
 FloatArray = NDArray[np.float64]
 
+LARGEST_SIGMA = 10.0  # of a logarithm: E|X|² is e^100 times a square of the scale then
 TAIL = (1, 50, "(]")  # up to 1 the mean is infinite, above 50 closed forms here lose their digits
 
 
@@ -125,8 +127,10 @@ class Checked(Noise):
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if name in ("scale", "size", "gamma", "sigma"):
-                checks.positive(name, value)
+            if name in ("scale", "size", "gamma"):
+                checks.positive(name, value, LARGEST)  # payoffs beyond are refused
+            elif name == "sigma":
+                checks.real(name, value, 0, LARGEST_SIGMA, "(]")
             elif name in ("df", "shape"):
                 checks.real(name, value, *TAIL)
             elif name == "probability":

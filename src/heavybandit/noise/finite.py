@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from .. import checks
+from ..policy import LARGEST
 from .base import TAIL, Additive, Checked, FloatArray, Form, Noise
 
 
@@ -39,8 +40,10 @@ class Levels(Finite, Additive):
 
     def __post_init__(self) -> None:
         for name in ("values", "probabilities"):
-            listed = np.atleast_1d(np.array(getattr(self, name), dtype=object)).tolist()
-            object.__setattr__(self, name, tuple(checks.finite(name, x) for x in listed))
+            given = checks.unmasked(name, getattr(self, name))
+            listed = np.atleast_1d(np.array(given, dtype=object)).tolist()
+            numbers = tuple(checks.real(name, x, -LARGEST, LARGEST, "[]") for x in listed)
+            object.__setattr__(self, name, numbers)
         n, p = len(self.values), self.probabilities
         if len(p) != n or min(p, default=0) <= 0 or abs(math.fsum(p) - 1) > 1e-9:
             raise ValueError(f"probabilities must be {n} positive numbers of sum 1, got {p!r:.60}")
@@ -53,7 +56,7 @@ class Levels(Finite, Additive):
         ka ≥ 80: the longest horizon, 2^53 plays, would go beyond it once in 10⁸ runs.
         """
         checks.real("exponent", exponent, *TAIL)
-        checks.positive("scale", scale)
+        checks.positive("scale", scale, LARGEST)
         steps = range(math.ceil(80 / exponent) + 1)
         sizes = [scale * 2.0**k for k in steps]
         chances = [(1 - 2.0**-exponent) * 2.0 ** (-exponent * k) for k in steps]
@@ -87,7 +90,7 @@ class Empirical(Finite, Additive):
     centred: bool = True  # whether their mean is subtracted, as equation (1) would need
 
     def __post_init__(self) -> None:
-        seen = np.array(self.values)
+        seen = np.array(checks.unmasked("values", self.values))
         if seen.ndim != 1 or not seen.size or seen.dtype.kind not in "iuf":
             what = (
                 f"an array of shape {seen.shape}, {seen.dtype}" if seen.ndim else repr(self.values)
@@ -96,7 +99,10 @@ class Empirical(Finite, Additive):
         if not np.isfinite(seen).all():
             first = int(np.flatnonzero(~np.isfinite(seen))[0])
             raise ValueError(f"values must be finite; number {first + 1} is {seen[first]}")
-        listed = seen.astype(np.float64).tolist()
+        listed = [
+            checks.real("values", x, -LARGEST, LARGEST, "[]")
+            for x in seen.astype(np.float64).tolist()
+        ]
         shift = math.fsum(listed) / len(listed) if checks.flag("centred", self.centred) else 0.0
         values, counts = np.unique(np.array(listed) - shift, return_counts=True)
         object.__setattr__(self, "values", tuple(listed))

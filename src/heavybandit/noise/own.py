@@ -106,7 +106,13 @@ class InOrder:
         self._ask, self.shift = ways[way], 0.0
         stated: Any = getattr(law, "mean", None)
         if stated is not None:
-            self.mean = float(stated() if callable(stated) else stated)
+            try:
+                self.mean = float(stated() if callable(stated) else stated)
+            except TypeError:  # a family without its parameters, or a law of vectors
+                raise TypeError(
+                    f"law must be a frozen law of scipy.stats or the like, as scipy.stats.t(3) is, "
+                    f"which draws numbers and has one mean, got {self.name}"
+                ) from None
             if not math.isfinite(self.mean):
                 raise ValueError(f"law must have a finite mean, {self.name} has {self.mean}")
             if checks.flag("centred", centred):

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import checks
+from ..policy import LARGEST
 from .base import Additive, FloatArray, Form, Noise
 from .finite import TwoPointPayoff
 from .own import as_noise
@@ -118,7 +119,7 @@ class Units(Shaped):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.positive("factor", self.factor)
+        checks.positive("factor", self.factor, LARGEST)
         if payoff_form(self.noise) is None:
             raise ValueError(
                 f"noise must be one whose draws are added to the mean, or of this package; got "

@@ -48,7 +48,7 @@ class Timing:
     eps: float | None  # ε
     one: str  # what one side is
     other: str  # what the other is
-    unit: str  # of both sides: µs a round, MB, ms or s
+    unit: str  # of both sides: µs per round, MB, ms or s
     one_median: float  # the median of one side
     other_median: float  # and of the other
     by: str  # "ratio", one over the other, or "difference", one minus the other

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
 
@@ -257,14 +258,27 @@ def test_a_card_on_a_phone_names_its_columns_with_their_formulas(open_page: Open
     assert not names.first.is_visible()
 
 
-def test_the_poster_fits_one_sheet(open_page: Open) -> None:
-    page = open_page("poster.html", width=DESK)
-    edges = dict.fromkeys(("top", "right", "bottom", "left"), "12mm")
-    sheets = page.pdf(width="594mm", height="420mm", margin=edges)  # type: ignore[arg-type]
-    assert sheets.count(b"/MediaBox") == 1
+def test_the_poster_prints_on_one_sheet_of_a2_and_in_the_dark_as_in_the_light(
+    open_page: Open,
+) -> None:
+    page = open_page("poster.html", width=DESK, dark=True)
+    sheets = page.pdf(prefer_css_page_size=True)  # the size that the page itself asks for
+    (box,) = re.findall(rb"/MediaBox\s*\[([^]]*)\]", sheets)
+    assert [float(x) for x in box.split()] == pytest.approx([0, 0, 1684, 1191], abs=1)
     page.set_viewport_size({"width": 2154, "height": 1496})  # A2 in landscape without its margins
-    page.emulate_media(media="print")
+    page.emulate_media(media="print", color_scheme="dark")
     assert checks.overflow(page) == []
+    ink = page.locator(".panel p").evaluate_all(
+        """all => all.filter((e) => !e.closest(".panel-verdict, a"))
+             .map((e) => Math.max(...getComputedStyle(e).color.match(/\\d+/g).slice(0, 3)))"""
+    )
+    assert max(ink) < 120  # dark letters on white paper
+    assert page.locator(".panel img").evaluate_all(
+        "all => all.every((e) => getComputedStyle(e).filter === 'none')"
+    )
+    assert page.locator(".panel-verdict").evaluate_all(
+        "all => all.every((e) => getComputedStyle(e).printColorAdjust === 'exact')"
+    )  # else the ground of a verdict is left out, and its light letters stand on white
     page.emulate_media(media="screen")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from docutils import nodes
+
 import heavybandit
 
 project = "heavybandit"
@@ -40,7 +42,7 @@ html_title = "heavybandit"
 html_static_path = ["_static"]
 html_favicon = "_static/favicon.svg"
 html_css_files = ["book.css"]
-SCRIPTS = ("math.js", "tables.js", "figures.js", "fold.js", "steps.js")
+SCRIPTS = ("math.js", "tables.js", "figures.js", "fold.js", "steps.js", "found.js")
 html_js_files = [(name, {"defer": "defer"}) for name in SCRIPTS]
 # Without its menu MathJax makes no formula a stop of the Tab key.
 mathjax3_config = {"options": {"enableMenu": False}}
@@ -83,13 +85,19 @@ FLOATS = re.compile(
 
 # NumPy's ArrayLike, spelled out.
 ARRAY_LIKE = re.compile(r"_Buffer \| ~?[\w.]*_SupportsArray\[.*?\] \| .*?complex \| bytes \| str\]")
-POWER = re.compile(r"[\^_]\{([^{}]*)\}|\^(\w)|(?<=\b[a-zA-Zα-ω])_(\w)\b")
+TYPING = re.compile(r"~typing\.")
+POWER = re.compile(
+    r"[\^_]\{((?:[^{}]|_\{[^{}]*\})*)\}|\^(\w+)|(?:(?<=\b[a-zA-Zα-ω])|(?<=\u0302))_(\w)\b"
+)
+LOWERED = str.maketrans("t−01", "ₜ₋₀₁")  # a subscript of a subscript
 
 
 def set_power(match: re.Match[str]) -> str:
     """x^{a}, x_{a} and x_a as reStructuredText."""
     role = "sup" if match[0].startswith("^") else "sub"
-    return f"\\ :{role}:`{match[1] or match[2] or match[3]}`\\ "
+    words = match[1] or match[2] or match[3]
+    words = re.sub(r"_\{([^{}]*)\}", lambda below: below[1].translate(LOWERED), words)
+    return f"\\ :{role}:`{words}`\\ "
 
 
 # A name, two spaces or more, and what it is; what goes on is indented as far.
@@ -147,10 +155,32 @@ def as_it_stands(*event: Any) -> None:
 
 def briefly(*event: Any) -> tuple[str | None, ...]:
     """Arrays by their short names: spelled out, NumPy's types would hide everything else."""
-    return tuple(
-        part and ARRAY_LIKE.sub("ArrayLike", ALIAS.sub(r"\1", FLOATS.sub("Floats", part)))
-        for part in event[-2:]
-    )
+    parts = list(event[-2:])
+    for long, short in (
+        (FLOATS, "Floats"),
+        (ALIAS, r"\1"),
+        (ARRAY_LIKE, "ArrayLike"),
+        (TYPING, ""),
+    ):
+        parts = [part and long.sub(short, part) for part in parts]
+    return tuple(parts)
+
+
+# What a line must not begin with: the sign of an equation, a percent sign, a unit.
+EQUATION = re.compile(r" ([=≥≤≈±×−]) ")
+UNIT = re.compile(r"(?<=[\d½]) (?=%|(?:s|ms|µs|MB)\b)|(?<=[✓✎↻✗]) ")
+NOT_PROSE = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw)
+
+
+def keep_together(_: Any, tree: nodes.document) -> None:
+    """Join an equation, a number and its unit, a sign and its word by spaces that do not break."""
+    for text in list(tree.findall(nodes.Text)):
+        joined = UNIT.sub("\u00a0", EQUATION.sub("\u00a0\\1\u00a0", text))
+        up: Any = text.parent
+        while up is not None and not isinstance(up, NOT_PROSE):
+            up = up.parent
+        if joined != text and up is None:
+            text.parent.replace(text, nodes.Text(joined))
 
 
 def without_long_values(*event: Any) -> None:
@@ -164,3 +194,4 @@ def setup(app: Any) -> None:
     app.connect("autodoc-process-signature", briefly)
     app.connect("autodoc-process-docstring", as_it_stands)
     app.connect("object-description-transform", without_long_values)
+    app.connect("doctree-read", keep_together)

@@ -19,6 +19,14 @@ window.addEventListener("load", () => {
   else name();
 });
 
+// A dotted name breaks after a dot or an underscore, if it must.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const name of document.querySelectorAll("table.table code .pre")) {
+    const parts = name.textContent.split(/(?<=[._-])(?=\w)/);
+    name.replaceChildren(...parts.flatMap((part, i) => (i ? [document.createElement("wbr"), part] : [part])));
+  }
+});
+
 // Numbers stand right, one below the other; a column that holds words stands left, head and all.
 function alignColumns(table) {
   const rows = [...table.rows].filter((row) => row.cells.length === table.rows[0].cells.length);
@@ -34,10 +42,57 @@ function alignColumns(table) {
   });
 }
 
-// An equation is not broken at its sign.
+// An equation is not broken at its sign, nor a number before its percent.
 function keepEquations(table) {
   const walk = document.createTreeWalker(table, NodeFilter.SHOW_TEXT);
-  while (walk.nextNode()) walk.currentNode.data = walk.currentNode.data.replace(/ ([=≥≤<>]) /g, "\u00a0$1\u00a0");
+  while (walk.nextNode()) {
+    const together = walk.currentNode.data.replace(/ ([=≥≤<>±×]) /g, "\u00a0$1\u00a0");
+    walk.currentNode.data = together.replace(/(\d) %/g, "$1\u00a0%");
+  }
+}
+
+// A name that a column repeats row after row stands once, above its rows.
+function groupRows(table) {
+  const rows = [...table.tBodies[0].rows];
+  const heads = [...(table.tHead?.rows ?? [])];
+  if (heads.length !== 1 || rows.some((row) => row.cells.length !== heads[0].cells.length)) return;
+  const names = rows.map((row) => row.cells[0].textContent);
+  const begins = (i) => names[i] !== names[i - 1];
+  if (6 * names.filter((_, i) => begins(i)).length > rows.length) return;
+  rows.forEach((row, i) => {
+    const [cell] = row.cells;
+    cell.remove();
+    if (!begins(i)) return;
+    const above = document.createElement("tr");
+    above.className = "group";
+    const name = document.createElement("th");
+    name.scope = "rowgroup";
+    name.colSpan = row.cells.length;
+    name.textContent = names[i];
+    above.append(name);
+    row.before(above);
+  });
+  heads[0].cells[0].remove();
+}
+
+// Where a table of long names is too wide, a name stands above its row instead of before it.
+function stackNames(table) {
+  for (const row of [...table.rows].filter((one) => one.cells.length > 1)) {
+    const above = document.createElement("tr");
+    above.className = "name-above";
+    row.before(above);
+    above.append(row.cells[0]);
+    above.cells[0].colSpan = row.cells.length;
+  }
+}
+
+function unstackNames(table) {
+  for (const above of table.querySelectorAll("tr.name-above")) {
+    const [name] = above.cells;
+    name.colSpan = 1;
+    above.nextElementSibling.prepend(name);
+    above.remove();
+  }
 }
 
 // A table has its short cells in one line each, smaller if need be; only then are they broken. What is
@@ -49,12 +104,15 @@ document.addEventListener("DOMContentLoaded", () => {
     table.replaceWith(place);
     place.append(table);
     places.push(place);
+    groupRows(table);
     alignColumns(table);
     keepEquations(table);
   }
   const isWide = (place) => place.scrollWidth > place.clientWidth + 1;
+  const hasLongNames = (place) => place.querySelector("tbody :is(th, td).long:first-child:not(:only-child)");
   const mark = () => {
     for (const place of places) {
+      unstackNames(place.firstChild);
       place.removeAttribute("tabindex");
       place.querySelector("caption")?.style.removeProperty("width");
     }
@@ -63,6 +121,11 @@ document.addEventListener("DOMContentLoaded", () => {
       for (const place of wide) place.className = `wide-table ${ways}`;
       wide = wide.filter(isWide); // all are read after all are written
     }
+    const stacked = wide.filter(hasLongNames);
+    stacked.forEach((place) => stackNames(place.firstChild));
+    const still = stacked.filter(isWide);
+    still.forEach((place) => unstackNames(place.firstChild));
+    wide = wide.filter((place) => still.includes(place) || !stacked.includes(place));
     for (const place of places) {
       const scrolls = wide.includes(place);
       const caption = place.querySelector("caption");

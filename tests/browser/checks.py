@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,7 +15,7 @@ from playwright.sync_api import Page
 SEVERE = ("serious", "critical")
 COLOUR_RULES = ("color-contrast", "link-in-text-block")  # those whose answer depends on the theme
 # words that a reader should never meet
-LEAKED = ("TypeAliasForwardRef", "_NestedSequence", "Alias for field number")
+LEAKED = ("TypeAliasForwardRef", "_NestedSequence", "Alias for field number", "~typing")
 LONGEST = 700  # signs of a signature: what is longer has a value in it that is no reading matter
 SMALLEST = 0.5  # of its size, to which a formula may be set smaller so that it fits
 
@@ -88,6 +89,28 @@ FITTING = r"""() => {
     if (next && next.left < sign.getBoundingClientRect().left)
       found.push(`a bracket is left behind by its formula: ${shown(formula)}`);
   }
+  const signs = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const at = (node, i) => {
+    const sign = document.createRange();
+    sign.setStart(node, i);
+    sign.setEnd(node, i + 1);
+    return sign.getBoundingClientRect();
+  };
+  while (signs.nextNode()) {
+    const node = signs.currentNode;
+    if (node.parentElement.closest("code, pre, script, style, mjx-container, select, [id^=bounds]"))
+      continue; // test_bounds_words.py compares what that page says sign by sign
+    for (const { index: i } of node.data.matchAll(/(?<=\d)[ \n]%|(?<=\S)[ \n][=≥≤±](?=\s)/g))
+      if (at(node, i + 1).left < at(node, i - 1).left && node.parentElement.checkVisibility())
+        found.push(`a line begins with ${node.data[i + 1]}: ${node.data.slice(i - 20, i + 20)}`);
+  }
+  for (const name of document.querySelectorAll("table.table code .pre"))
+    for (const part of name.childNodes) {
+      const all = document.createRange();
+      all.selectNode(part);
+      const lines = new Set([...all.getClientRects()].map((box) => Math.round(box.top)));
+      if (lines.size > 1) found.push(`a name is broken within a word: ${shown(name)}`);
+    }
   for (const code of document.querySelectorAll("pre"))
     if (code.scrollWidth > code.clientWidth + 1) found.push(`code is cut: ${shown(code)}`);
   const scrolls = (e, axis) => /auto|scroll/.test(getComputedStyle(e)["overflow" + axis]);
@@ -205,8 +228,12 @@ def words(page: Page) -> list[str]:
         "() => [...document.querySelectorAll('dt.sig')].map(e => e.innerText)"
     )
     long = [one for one in signatures if len(one) > LONGEST]
-    return [f"{word} is shown" for word in LEAKED if word in text] + [
-        f"a signature has {len(one)} signs: {one[:60]}" for one in long
+    told = page.evaluate("() => [...document.querySelectorAll('dd > p')].map(e => e.innerText)")
+    raw = [one for one in told if re.search(r"[_^]\{|[\u0302)]_\w\b", one)]
+    return [
+        *(f"{word} is shown" for word in LEAKED if word in text),
+        *(f"a signature has {len(one)} signs: {one[:60]}" for one in long),
+        *(f"an index is not set: {one[:60]}" for one in raw),
     ]
 
 

@@ -114,6 +114,13 @@ def test_search_finds_a_word_and_shows_where(open_page: Open) -> None:
     results = page.locator("#search-results ul.search li a")
     results.first.wait_for()
     assert any("02_proposition_2" in (a.get_attribute("href") or "") for a in results.all())
+    page.wait_for_function(
+        """() => document.querySelectorAll("#search-results .context").length ===
+             document.querySelectorAll("#search-results ul.search > li").length"""
+    )
+    said = page.locator("#search-results .context").all_inner_texts()
+    assert any("with the bound h for centred terms" in " ".join(one.split()) for one in said)
+    assert not any("\\" in one or "..." in one for one in said)  # no TeX, no word that is cut
     page = open_page("search.html?q=xyzzyplugh")
     page.get_by_text("did not match any documents").wait_for()
 
@@ -313,6 +320,15 @@ def test_a_formula_after_another_begins_a_line_rather_than_being_broken(open_pag
 def test_the_names_of_rows_stay_in_sight_while_a_wide_table_is_scrolled(open_page: Open) -> None:
     page = open_page("09_beyond_the_paper.html", width=PHONE)
     place = page.locator(".wide-table[tabindex]", has_text="how much more the others cost")
+    cells = page.locator(".wide-table", has_text="Training cells and held-out cells")
+    assert cells.get_attribute("tabindex") is None
+    assert cells.locator("tr.group").all_inner_texts() == ["training", "held out"]
+    board = page.locator(".wide-table", has_text="over 14 held-out cells, 8 seeds")
+    assert board.locator("tr.group").count() == 4  # each name once
+    assert board.locator("thead th").first.inner_text() == "entry"
+    beside = page.locator(".wide-table", has_text="beside everyone who is not tuned")
+    assert beside.get_attribute("tabindex") is None  # a name above its row leaves room for the rest
+    assert beside.locator("tbody tr.name-above").count() == 17
     name = place.locator("tbody tr > :first-child").first
     before = dict(name.bounding_box() or {})
     assert place.evaluate("e => { e.scrollLeft = 60; return e.scrollLeft; }") == 60
@@ -325,3 +341,6 @@ def test_the_names_of_rows_stay_in_sight_while_a_wide_table_is_scrolled(open_pag
                  .map((pair) => pair.map((e) => getComputedStyle(e).backgroundColor))"""
         )
         assert [name for _, name in grounds] == [row for row, _ in grounds]
+    page.set_viewport_size({"width": DESK, "height": 900})
+    page.evaluate(RESIZED)
+    assert page.locator("tr.name-above").count() == 0

@@ -1,8 +1,8 @@
 """What a policy would have done if its payoffs had told it nothing.
 
-A run stands beside that of a copy which meets the same contexts with the same luck, but is shown
-payoffs of 0, or noise alone. A policy whose choices do not depend on payoffs chooses the same arm
-in every round, whatever its regret is.
+A run stands beside that of a copy which meets the same contexts and draws the same random numbers,
+but is shown payoffs of 0, or noise alone. A policy whose choices do not depend on payoffs chooses
+the same arm in every round, whatever its regret is.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def counterfactual(
               the mean of the arm (and without the mean that the noise itself may have)
     options   checkpoints, keep_arms, block and progress, as in `simulate`
 
-    A policy of one's own must be one that `copy.deepcopy` can copy, and must draw its luck, if it
-    has any, from a generator that it holds.
+    A policy of one's own must be one that `copy.deepcopy` can copy, and must draw its random
+    numbers, if any, from a generator that it holds.
     """
     return counterfactuals([policy], world, seed, shown=(shown,), **options)[0][0]
 

@@ -129,8 +129,8 @@ class Look(NamedTuple):
 class Policy(Declared):
     """A policy that plays `plays` times per round for `rounds` rounds, within `horizon` plays (R1).
 
-    `select` may be asked again before `update`: it answers for the same round with the same luck.
-    A call that is refused changes nothing.
+    `select` may be asked again before `update`: it answers for the same round with the
+    same random numbers. A call that is refused changes nothing.
     """
 
     look: ClassVar[Look]
@@ -206,7 +206,7 @@ class Policy(Declared):
         self._offered, self._selected, self._luck = None, -1, None
 
     def decline(self) -> None:
-        """Leave the round that was offered unplayed; the next has luck of its own.
+        """Leave the round that was offered unplayed; for the next, random numbers are drawn anew.
 
         Without this a randomised policy that is asked again answers as before: on a log it would
         wait for the arm that it has in mind, and arms seldom logged would count too often.

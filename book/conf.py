@@ -36,6 +36,7 @@ autodoc_typehints_format = "short"
 autodoc_default_options = {"no-value": True}
 autodoc_type_aliases = {"Floats": "Floats", "FloatArray": "FloatArray", "Ints": "Ints"}
 add_module_names = False
+toc_object_entries_show_parents = "hide"  # a method stands below its class
 
 html_theme = "sphinx_book_theme"
 html_title = "heavybandit"
@@ -87,7 +88,7 @@ FLOATS = re.compile(
 ARRAY_LIKE = re.compile(r"_Buffer \| ~?[\w.]*_SupportsArray\[.*?\] \| .*?complex \| bytes \| str\]")
 TYPING = re.compile(r"~typing\.")
 POWER = re.compile(
-    r"[\^_]\{((?:[^{}]|_\{[^{}]*\})*)\}|\^(\w+)|(?:(?<=\b[a-zA-Zα-ω])|(?<=\u0302))_(\w)\b"
+    r"[\^_]\{((?:[^{}]|_\{[^{}]*\})*)\}|\^(\w+)|(?:(?<=\b[a-zA-Zα-ω])|(?<=\u0302))_([a-zα-ω\d])(?![a-zα-ω\d_])"
 )
 LOWERED = str.maketrans("t−01", "ₜ₋₀₁")  # a subscript of a subscript
 
@@ -100,8 +101,8 @@ def set_power(match: re.Match[str]) -> str:
     return f"\\ :{role}:`{words}`\\ "
 
 
-# A name, two spaces or more, and what it is; what goes on is indented as far.
-ENTRY = re.compile(r"(\S+(?: \S+)*) {2,}(\S.*)")
+# Names or a case, two spaces or more, and what they are; what goes on is indented as far.
+ENTRY = re.compile(r"(\w+(?:, \w+)*|[^:]+:) {2,}(\S.*)")
 
 
 def set_words(text: str) -> str:

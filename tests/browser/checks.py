@@ -228,7 +228,9 @@ def words(page: Page) -> list[str]:
         "() => [...document.querySelectorAll('dt.sig')].map(e => e.innerText)"
     )
     long = [one for one in signatures if len(one) > LONGEST]
-    told = page.evaluate("() => [...document.querySelectorAll('dd > p')].map(e => e.innerText)")
+    told = page.evaluate(
+        "() => [...document.querySelectorAll('dd > p, dd li code')].map(e => e.innerText)"
+    )
     raw = [one for one in told if re.search(r"[_^]\{|[\u0302)]_\w\b", one)]
     return [
         *(f"{word} is shown" for word in LEAKED if word in text),

@@ -20,18 +20,26 @@ function keepSpaces(line) {
   }
 }
 
-document.addEventListener("DOMContentLoaded", () => {
-  const article = document.querySelector(".bd-article") ?? document.body;
+// Neither an equation at its sign, nor a number before its unit, nor a mark before its word, nor a proof
+// before its end.
+const TIES = [
+  /(?<=\S|^)[ \n](?=[=≥≤<>≈±+−×]\s)/g, // before the sign of a relation or an operation, and …
+  /(?<=\s[=≥≤<>≈±+−×])[ \n](?=\S|$)/g, // … after it
+  /(?<=[\d½])[ \n](?=(?:s|ms|µs|MB)\b)/g,
+  /[ \n](?=[%∎])/g,
+  /(?<=[✓✎↻✗])[ \n]/g,
+];
 
-  // Neither an equation at its sign, nor a number before its per cent, nor a proof before its end.
-  const walk = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
+document.addEventListener("DOMContentLoaded", () => {
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walk.nextNode()) {
     const text = walk.currentNode;
     if (text.parentElement.closest("pre, code, script, style, .math")) continue;
-    text.data = text.data
-      .replace(/ ([=≥≤<>≈+−×]) (?=\S)/g, "\u00a0$1\u00a0")
-      .replace(/ (?=[%∎])/g, "\u00a0");
+    const tied = TIES.reduce((words, tie) => words.replace(tie, "\u00a0"), text.data);
+    if (tied !== text.data) text.data = tied;
   }
+
+  const article = document.querySelector(".bd-article") ?? document.body;
 
   // A line of code that is too long goes on below its own beginning, a little further in.
   for (const code of article.querySelectorAll(".highlight pre")) {

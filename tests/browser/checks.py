@@ -15,7 +15,7 @@ from playwright.sync_api import Page
 SEVERE = ("serious", "critical")
 COLOUR_RULES = ("color-contrast", "link-in-text-block")  # those whose answer depends on the theme
 # words that a reader should never meet
-LEAKED = ("TypeAliasForwardRef", "_NestedSequence", "Alias for field number")
+LEAKED = ("TypeAliasForwardRef", "_NestedSequence", "Alias for field number", "~typing")
 # an article in the place of "per", as in 2 a play
 DIALECT = re.compile(r"(?<!±)\b\d[\d.,]*\s(?:a play|a round|an arm|a row)\b")
 TALLEST = 3  # lines in the head of a table
@@ -99,6 +99,28 @@ FITTING = r"""() => {
     const lines = Math.round(inside / parseFloat(look.lineHeight));
     if (lines > TALLEST) found.push(`the head of a table has ${lines} lines: ${shown(row)}`);
   }
+  const signs = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const at = (node, i) => {
+    const sign = document.createRange();
+    sign.setStart(node, i);
+    sign.setEnd(node, i + 1);
+    return sign.getBoundingClientRect();
+  };
+  while (signs.nextNode()) {
+    const node = signs.currentNode;
+    if (node.parentElement.closest("code, pre, script, style, mjx-container, select, [id^=bounds]"))
+      continue; // test_bounds_words.py compares what that page says sign by sign
+    for (const { index: i } of node.data.matchAll(/(?<=\d)[ \n]%|(?<=\S)[ \n][=≥≤±](?=\s)/g))
+      if (at(node, i + 1).left < at(node, i - 1).left && node.parentElement.checkVisibility())
+        found.push(`a line begins with ${node.data[i + 1]}: ${node.data.slice(i - 20, i + 20)}`);
+  }
+  for (const name of document.querySelectorAll("table.table code .pre"))
+    for (const part of name.childNodes) {
+      const all = document.createRange();
+      all.selectNode(part);
+      const lines = new Set([...all.getClientRects()].map((box) => Math.round(box.top)));
+      if (lines.size > 1) found.push(`a name is broken within a word: ${shown(name)}`);
+    }
   for (const code of document.querySelectorAll("pre"))
     if (code.scrollWidth > code.clientWidth + 1) found.push(`code is cut: ${shown(code)}`);
   const scrolls = (e, axis) => /auto|scroll/.test(getComputedStyle(e)["overflow" + axis]);
@@ -217,8 +239,14 @@ def words(page: Page) -> list[str]:
     )
     long = [one for one in signatures if len(one) > LONGEST]
     leaked = [word for word in LEAKED if word in text] + DIALECT.findall(text)
-    return [f"{word} is shown" for word in leaked] + [
-        f"a signature has {len(one)} signs: {one[:60]}" for one in long
+    told = page.evaluate(
+        "() => [...document.querySelectorAll('dd > p, dd li code')].map(e => e.innerText)"
+    )
+    raw = [one for one in told if re.search(r"[_^]\{|[\u0302)]_\w\b", one)]
+    return [
+        *(f"{word} is shown" for word in leaked),
+        *(f"a signature has {len(one)} signs: {one[:60]}" for one in long),
+        *(f"an index is not set: {one[:60]}" for one in raw),
     ]
 
 

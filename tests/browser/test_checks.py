@@ -62,6 +62,7 @@ def test_a_good_page_passes(found: Found) -> None:
 # Faults that do not change what is said of others stand on one page, each with its own words.
 TOGETHER = {
     f"<dl><dt class='sig'>{'x ' * 400}</dt><dd>y</dd></dl>": "a signature has 799",
+    "<dl><dt>x</dt><dd><p>a bound β_{t−1}</p></dd></dl>": "an index is not set: a bound",
     "<p>Alias for field number 2</p>": "Alias for field number is shown",
     "<script>console.error('bad luck')</script>": "the console has an error: bad luck",
     "<script>throw new Error('worse')</script>": "a script failed: worse",
@@ -85,6 +86,8 @@ TOGETHER = {
     "<button></button>": "button-name: ",
     "<p style='color: #ccc; background: #fff'>pale</p>": "color-contrast: ",
 }
+NARROW = "<table class='table' style='width: 50px; table-layout: fixed'><td>{}</td></table>"
+NAME = "<code><span class='pre' style='overflow-wrap: anywhere'>theorem_three</span></code>"
 LEFT = "<p style='width: 90px'>words (<span class='math'>{}</span></p>"
 HEAD = "<div class='wide-table'><table><thead><tr><th style='line-height: 1em'>{}</table></div>"
 ALONE = {  # they change the width of the page or its boxes
@@ -97,6 +100,8 @@ ALONE = {  # they change the width of the page or its boxes
     f"<pre style='height: 1em; overflow: auto'>{'x<br>' * 9}</pre>": "pre scrolls within",
     WIDE.format(20, f"<table><td>{'x' * 90}</table>"): "a wide div cannot be scrolled",
     LEFT.format(MATH.format(style="width: 80px")[3:-4]): "a bracket is left behind",
+    "<p style='width: 60px'>costs<br>12345678 %, at least</p>": "a line begins with %",
+    NARROW.format(NAME): "a name is broken within a word: theorem",
     WIDE.format(9, WIDE.format(500, f"<p>{'x' * 90}</p>")): "one scrolling box is in another",
 }
 

@@ -205,8 +205,8 @@ def test_led_labels_keep_apart_and_lead_to_where_their_curves_end(axes):
 
 def test_diverging_colours_are_white_in_the_middle_and_full_beyond_one():
     assert plotting.diverging(0.0) == "#FFFFFF"
-    assert plotting.diverging(-1.0) == plotting.diverging(-7.0) == "#2166AC"
-    assert plotting.diverging(1.0) == plotting.diverging(3.0) == "#D55E00"
+    assert plotting.diverging(-1.0) == plotting.diverging(-7.0) == "#74B3E3"
+    assert plotting.diverging(1.0) == plotting.diverging(3.0) == "#F0984A"
     assert plotting.contrast(plotting.diverging(0.5)) < plotting.contrast(plotting.diverging(0.9))
 
 

@@ -40,7 +40,7 @@ html_title = "heavybandit"
 html_static_path = ["_static"]
 html_favicon = "_static/favicon.svg"
 html_css_files = ["book.css"]
-SCRIPTS = ("math.js", "tables.js", "figures.js", "fold.js", "steps.js")
+SCRIPTS = ("lines.js", "math.js", "tables.js", "figures.js", "fold.js", "steps.js")
 html_js_files = [(name, {"defer": "defer"}) for name in SCRIPTS]
 # Without its menu MathJax makes no formula a stop of the Tab key.
 mathjax3_config = {"options": {"enableMenu": False}}

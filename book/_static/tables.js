@@ -22,37 +22,45 @@ window.addEventListener("load", () => {
 // Numbers stand right, one below the other; a column that holds words stands left, head and all.
 function alignColumns(table) {
   const rows = [...table.rows].filter((row) => row.cells.length === table.rows[0].cells.length);
-  const signs = /^[\d\s.,·+\-−–⁰¹²³⁴-⁹⁻%±×∞()≤≥*]+$/;
+  const signs = /^([\d\s.,·+\-−–⁰¹²³⁴-⁹⁻%±×∞()[\]≤≥*]|\b(to|of)\b)+$/;
   const numeric = (text) => (/\d/.test(text) ? signs : /^([–\s]*|none)$/).test(text);
   [...table.rows[0].cells].forEach((_, i) => {
     const body = rows.filter((row) => row.parentElement.tagName === "TBODY").map((row) => row.cells[i]);
-    for (const head of rows.map((row) => row.cells[i]).filter((cell) => !body.includes(cell)))
+    for (const head of rows.map((row) => row.cells[i]).filter((cell) => !body.includes(cell))) {
       head.classList.toggle("long", head.textContent.length > 12);
+      head.classList.toggle("longer", head.textContent.length > 24);
+    }
     if (body.every((cell) => numeric(cell.textContent))) return;
     for (const row of rows) row.cells[i].classList.add("words");
     for (const cell of body) cell.classList.toggle("long", cell.textContent.length > 24);
   });
 }
 
-// An equation is not broken at its sign.
-function keepEquations(table) {
-  const walk = document.createTreeWalker(table, NodeFilter.SHOW_TEXT);
-  while (walk.nextNode()) walk.currentNode.data = walk.currentNode.data.replace(/ ([=≥≤<>]) /g, "\u00a0$1\u00a0");
+function goesOn(place) {
+  const more = place.scrollWidth - place.clientWidth - place.scrollLeft > 1;
+  place.classList.toggle("more", more && place.hasAttribute("tabindex"));
+  if (!more) return;
+  place.style.setProperty("--caption", `${place.querySelector("caption")?.offsetHeight ?? 0}px`);
 }
 
-// A table has its short cells in one line each, smaller if need be; only then are they broken. What is
-// wider than its place all the same scrolls there, by keys too. What does not scroll is no stop.
+// A table has its short cells in one line each, smaller if need be or if its head would be tall; only
+// then are they broken. What is wider than its place all the same scrolls there, by keys too, and fades
+// where it goes on. What does not scroll is no stop.
 document.addEventListener("DOMContentLoaded", () => {
   const places = [];
   for (const table of document.querySelectorAll(".cell_output table.dataframe")) {
     const place = document.createElement("div");
     table.replaceWith(place);
     place.append(table);
+    place.addEventListener("scroll", () => goesOn(place), { passive: true });
     places.push(place);
     alignColumns(table);
-    keepEquations(table);
   }
   const isWide = (place) => place.scrollWidth > place.clientWidth + 1;
+  const isTall = (place) => { // four lines or more
+    const heights = [...place.querySelectorAll("tbody tr")].map((row) => row.offsetHeight);
+    return place.querySelector("thead")?.offsetHeight > 3.5 * Math.min(...heights);
+  };
   const mark = () => {
     for (const place of places) {
       place.removeAttribute("tabindex");
@@ -61,8 +69,8 @@ document.addEventListener("DOMContentLoaded", () => {
     let wide = places;
     for (const ways of ["whole", "whole tight", "tight", "whole tight"]) {
       for (const place of wide) place.className = `wide-table ${ways}`;
-      wide = wide.filter(isWide); // all are read after all are written
-    }
+      wide = wide.filter((place) => isWide(place) || (ways === "whole" && isTall(place)));
+    } // all are read after all are written
     for (const place of places) {
       const scrolls = wide.includes(place);
       const caption = place.querySelector("caption");
@@ -73,6 +81,7 @@ document.addEventListener("DOMContentLoaded", () => {
         else place.removeAttribute(key);
       }
     }
+    places.forEach(goesOn);
   };
   new ResizeObserver(mark).observe(document.querySelector(".bd-article") ?? document.body);
 });

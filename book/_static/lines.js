@@ -1,0 +1,28 @@
+/* What belongs together stays in one line: an equation, a number and its sign, a statement and its
+   number. Apostrophes of tables are set as those of the text are. */
+
+"use strict";
+
+(() => {
+  const NAMED = "Theorem|Lemma|Proposition|Algorithm|Section|Figure|Assumption|Reading|step|stage|item|" +
+    "[Nn]otebook|[Cc]hapter";
+  const TIES = [
+    / (?=[=≥≤<>≈±+−×] )/g, // before the sign of a relation or an operation, and …
+    /(?<=\s[=≥≤<>≈±+−×]) /g, // … after it
+    /(?<=\d) (?=%)/g,
+    new RegExp(`(?<=\\b(?:${NAMED})s?) (?=\\d)`, "g"),
+  ];
+
+  document.addEventListener("DOMContentLoaded", () => {
+    const article = document.querySelector(".bd-article");
+    if (!article) return;
+    const walk = document.createTreeWalker(article, NodeFilter.SHOW_TEXT, (node) =>
+      node.parentElement.closest("pre, code, script, .math") ? NodeFilter.FILTER_REJECT
+        : NodeFilter.FILTER_ACCEPT);
+    while (walk.nextNode()) {
+      const set = walk.currentNode.data.replace(/(?<=\w)'(?!\w{2})/g, "’");
+      const tied = TIES.reduce((text, tie) => text.replace(tie, "\u00a0"), set);
+      if (tied !== walk.currentNode.data) walk.currentNode.data = tied;
+    }
+  });
+})();

@@ -4,12 +4,13 @@
 "use strict";
 
 (() => {
-  const NAMED = "Theorem|Lemma|Proposition|Algorithm|Section|Figure|Assumption|Reading|step|stage|item|" +
+  const NAMED = "Theorem|Lemma|Proposition|Algorithm|Section|Figure|Assumption|Reading|step|stage|item|seed|" +
     "[Nn]otebook|[Cc]hapter";
   const TIES = [
-    / (?=[=≥≤<>≈±+−×] )/g, // before the sign of a relation or an operation, and …
+    /(?<=\S) (?=[=≥≤<>≈±+−×] )/g, // before the sign of a relation or an operation, and …
     /(?<=\s[=≥≤<>≈±+−×]) /g, // … after it
     /(?<=\d) (?=%)/g,
+    /(?<=\bStudent’s) (?=t\b)/g,
     new RegExp(`(?<=\\b(?:${NAMED})s?) (?=\\d)`, "g"),
   ];
 
@@ -21,7 +22,8 @@
         : NodeFilter.FILTER_ACCEPT);
     while (walk.nextNode()) {
       const set = walk.currentNode.data.replace(/(?<=\w)'(?!\w{2})/g, "’");
-      const tied = TIES.reduce((text, tie) => text.replace(tie, "\u00a0"), set);
+      const tied = TIES.reduce((text, tie) => text.replace(tie, "\u00a0"), set)
+        .replace(/[^ ]{32,}/g, (long) => long.replace(/\u00a0(?=[=≥≤<>])/g, " ")); // longer than a line
       if (tied !== walk.currentNode.data) walk.currentNode.data = tied;
     }
   });

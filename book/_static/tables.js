@@ -57,20 +57,23 @@ document.addEventListener("DOMContentLoaded", () => {
     alignColumns(table);
   }
   const isWide = (place) => place.scrollWidth > place.clientWidth + 1;
-  const isTall = (place) => { // four lines or more
-    const heights = [...place.querySelectorAll("tbody tr")].map((row) => row.offsetHeight);
-    return place.querySelector("thead")?.offsetHeight > 3.5 * Math.min(...heights);
+  const words = document.createRange();
+  const linesOf = (cell) => {
+    words.selectNodeContents(cell);
+    return new Set([...words.getClientRects()].map((box) => Math.round(box.top))).size;
   };
+  const isTall = (place, most) => [...place.querySelectorAll("thead th")].some((head) => linesOf(head) > most);
   const mark = () => {
     for (const place of places) {
       place.removeAttribute("tabindex");
       place.querySelector("caption")?.style.removeProperty("width");
     }
     let wide = places;
-    for (const ways of ["whole", "whole tight", "tight", "whole tight"]) {
+    for (const ways of ["whole", "whole tight", "tight", "whole tight roomy"]) {
       for (const place of wide) place.className = `wide-table ${ways}`;
-      wide = wide.filter((place) => isWide(place) || (ways === "whole" && isTall(place)));
-    } // all are read after all are written
+      const last = ways.endsWith("roomy"); // all are read after all are written
+      wide = wide.filter((place) => isWide(place) || (!last && isTall(place, ways === "whole" ? 3 : 4)));
+    }
     for (const place of places) {
       const scrolls = wide.includes(place);
       const caption = place.querySelector("caption");

@@ -16,6 +16,7 @@ COLOUR_RULES = ("color-contrast", "link-in-text-block")  # those whose answer de
 # words that a reader should never meet
 LEAKED = ("TypeAliasForwardRef", "_NestedSequence", "Alias for field number")
 LONGEST = 700  # signs of a signature: what is longer has a value in it that is no reading matter
+TALLEST = 4  # lines of a head of a table
 SMALLEST = 0.5  # of its size, to which a formula may be set smaller so that it fits
 
 # Text that a reader sees and that is neither code nor typeset mathematics.
@@ -102,6 +103,40 @@ FITTING = r"""() => {
   }
   return found;
 }""".replace("LEAST", str(SMALLEST))
+
+# What must stand in one line and does not, and heads of tables that are taller than what they head.
+LINES = r"""() => {
+  const found = [];
+  const lines = (range) => new Set([...range.getClientRects()].map((r) => Math.round(r.top))).size;
+  const range = document.createRange();
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const node = walk.currentNode, parent = node.parentElement;
+    if (parent.closest("code, pre, script, style, mjx-container, [hidden]")) continue;
+    if (!parent.closest(".bd-article") || parent.closest("dl.py")) continue; // docstrings
+    for (const tie of node.data.matchAll(/\d\s%|\S\s[=≥≤<>]\s\S/g)) {
+      range.setStart(node, tie.index);
+      range.setEnd(node, tie.index + tie[0].length);
+      if (lines(range) > 1) found.push(`a line ends within ${tie[0]} of: ${parent.textContent}`);
+    }
+  }
+  for (const cell of document.querySelectorAll(".wide-table tbody td")) {
+    range.selectNodeContents(cell);
+    if (/^[−\d][^a-z]*( (to|of) [^a-z]*)?$/i.test(cell.textContent) && lines(range) > 1)
+      found.push(`a number is broken: ${cell.textContent}`);
+  }
+  for (const cell of document.querySelectorAll(".wide-table thead th")) {
+    range.selectNodeContents(cell);
+    if (lines(range) > MOST) found.push(`a head has ${lines(range)} lines: ${cell.textContent}`);
+  }
+  return found;
+}""".replace("MOST", str(TALLEST))
+
+# Words of a figure have 8 points or more at the size at which it was drawn.
+SHRUNK = r"""() => [...document.querySelectorAll(".cell_output img")]
+  .filter((image) => image.width < image.naturalWidth - 1)
+  .map((image) => `a figure is shown at ${(image.width / image.naturalWidth).toFixed(2)} of its ` +
+    `size: ${image.alt.slice(0, 60)}`)"""
 
 TAB_STOPS = r"""() => [...document.querySelectorAll("mjx-container, mjx-container *")]
   .filter((e) => e.tabIndex >= 0)
@@ -191,6 +226,16 @@ def overflow(page: Page) -> list[str]:
 def fitting(page: Page) -> list[str]:
     """At this width no formula or code is cut, and nothing scrolls inside what scrolls."""
     return list(page.evaluate(FITTING))
+
+
+def lines(page: Page) -> list[str]:
+    """At this width no line ends within an equation or a number, and no head of a table is tall."""
+    return list(page.evaluate(LINES))
+
+
+def shrunk(page: Page) -> list[str]:
+    """Where there is room, every figure has the size at which it was drawn."""
+    return list(page.evaluate(SHRUNK))
 
 
 def tab_stops(page: Page) -> list[str]:

@@ -1,4 +1,6 @@
-/* Where a line may not break, and how a line of code goes on when it must. */
+/* What belongs together stays in one line: an equation, a number and its unit, a statement and its number.
+   Apostrophes of tables are set as those of the text are. And how a line of code goes on that must be
+   broken. */
 
 "use strict";
 
@@ -20,22 +22,27 @@ function keepSpaces(line) {
   }
 }
 
-// Neither an equation at its sign, nor a number before its unit, nor a mark before its word, nor a proof
-// before its end.
+const NAMED = "Theorem|Lemma|Proposition|Algorithm|Section|Figure|Assumption|Reading|step|stage|item|seed|" +
+  "[Nn]otebook|[Cc]hapter";
 const TIES = [
   /(?<=\S|^)[ \n](?=[=≥≤<>≈±+−×]\s)/g, // before the sign of a relation or an operation, and …
   /(?<=\s[=≥≤<>≈±+−×])[ \n](?=\S|$)/g, // … after it
-  /(?<=[\d½])[ \n](?=(?:s|ms|µs|MB)\b)/g,
+  /(?<=[\d½])[ \n](?=(?:s|ms|µs|MB)\b)/g, // a number and its unit
   /[ \n](?=[%∎])/g,
-  /(?<=[✓✎↻✗])[ \n]/g,
+  /(?<=[✓✎↻✗])[ \n]/g, // a mark and its word
+  /(?<=\bStudent’s)[ \n](?=t\b)/g,
+  new RegExp(`(?<=\\b(?:${NAMED})s?)[ \\n](?=\\d)`, "g"),
 ];
+const PASSED = "pre, code, script, style, .math, #bounds, #explorer, #regrets"; // scripts write the last three
 
 document.addEventListener("DOMContentLoaded", () => {
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walk.nextNode()) {
     const text = walk.currentNode;
-    if (text.parentElement.closest("pre, code, script, style, .math")) continue;
-    const tied = TIES.reduce((words, tie) => words.replace(tie, "\u00a0"), text.data);
+    if (text.parentElement.closest(PASSED)) continue;
+    const set = text.data.replace(/(?<=\w)'(?!\w{2})/g, "’");
+    const tied = TIES.reduce((words, tie) => words.replace(tie, "\u00a0"), set)
+      .replace(/[^ \n]{32,}/g, (long) => long.replace(/\u00a0(?=[=≥≤<>])/g, " ")); // longer than a line
     if (tied !== text.data) text.data = tied;
   }
 

@@ -30,7 +30,7 @@ document.addEventListener("DOMContentLoaded", () => {
 // Numbers stand right, one below the other; a column that holds words stands left, head and all.
 function alignColumns(table) {
   const rows = [...table.rows].filter((row) => row.cells.length === table.rows[0].cells.length);
-  const signs = /^[\d\s.,·+\-−–⁰¹²³⁴-⁹⁻%±×∞()≤≥*]+$/;
+  const signs = /^([\d\s.,·+\-−–⁰¹²³⁴-⁹⁻%±×∞()[\]≤≥*]|\b(to|of)\b)+$/;
   const numeric = (text) => (/\d/.test(text) ? signs : /^([–\s]*|none)$/).test(text);
   [...table.rows[0].cells].forEach((_, i) => {
     const body = rows.filter((row) => row.parentElement.tagName === "TBODY").map((row) => row.cells[i]);

@@ -99,21 +99,6 @@ FITTING = r"""() => {
     const lines = Math.round(inside / parseFloat(look.lineHeight));
     if (lines > TALLEST) found.push(`the head of a table has ${lines} lines: ${shown(row)}`);
   }
-  const signs = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  const at = (node, i) => {
-    const sign = document.createRange();
-    sign.setStart(node, i);
-    sign.setEnd(node, i + 1);
-    return sign.getBoundingClientRect();
-  };
-  while (signs.nextNode()) {
-    const node = signs.currentNode;
-    if (node.parentElement.closest("code, pre, script, style, mjx-container, select, [id^=bounds]"))
-      continue; // test_bounds_words.py compares what that page says sign by sign
-    for (const { index: i } of node.data.matchAll(/(?<=\d)[ \n]%|(?<=\S)[ \n][=≥≤±](?=\s)/g))
-      if (at(node, i + 1).left < at(node, i - 1).left && node.parentElement.checkVisibility())
-        found.push(`a line begins with ${node.data[i + 1]}: ${node.data.slice(i - 20, i + 20)}`);
-  }
   for (const name of document.querySelectorAll("table.table code .pre"))
     for (const part of name.childNodes) {
       const all = document.createRange();
@@ -135,6 +120,35 @@ FITTING = r"""() => {
   }
   return found;
 }""".replace("LEAST", str(SMALLEST)).replace("TALLEST", str(TALLEST))
+
+# What must stand in one line and does not.
+LINES = r"""() => {
+  const found = [];
+  const lines = (range) => new Set([...range.getClientRects()].map((r) => Math.round(r.top))).size;
+  const range = document.createRange();
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const node = walk.currentNode, parent = node.parentElement;
+    if (parent.closest("code, pre, script, style, mjx-container, select, [hidden]")) continue;
+    for (const tie of node.data.matchAll(/\d\s%|\S\s[=≥≤<>±]\s\S/g)) {
+      range.setStart(node, tie.index);
+      range.setEnd(node, tie.index + tie[0].length);
+      if (lines(range) > 1) found.push(`a line ends within ${tie[0]} of: ${parent.textContent}`);
+    }
+  }
+  for (const cell of document.querySelectorAll(".wide-table tbody td")) {
+    range.selectNodeContents(cell);
+    if (/^[−\d][^a-z]*( (to|of) [^a-z]*)?$/i.test(cell.textContent) && lines(range) > 1)
+      found.push(`a number is broken: ${cell.textContent}`);
+  }
+  return found;
+}"""
+
+# Words of a figure have 8 points or more at the size at which it was drawn.
+SHRUNK = r"""() => [...document.querySelectorAll(".cell_output img")]
+  .filter((image) => image.width < image.naturalWidth - 1)
+  .map((image) => `a figure is shown at ${(image.width / image.naturalWidth).toFixed(2)} of its ` +
+    `size: ${image.alt.slice(0, 60)}`)"""
 
 TAB_STOPS = r"""() => [...document.querySelectorAll("mjx-container, mjx-container *")]
   .filter((e) => e.tabIndex >= 0)
@@ -224,6 +238,16 @@ def overflow(page: Page) -> list[str]:
 def fitting(page: Page) -> list[str]:
     """At this width no formula or code is cut, and nothing scrolls inside what scrolls."""
     return list(page.evaluate(FITTING))
+
+
+def lines(page: Page) -> list[str]:
+    """At this width no line ends within an equation or a number."""
+    return list(page.evaluate(LINES))
+
+
+def shrunk(page: Page) -> list[str]:
+    """Where there is room, every figure has the size at which it was drawn."""
+    return list(page.evaluate(SHRUNK))
 
 
 def tab_stops(page: Page) -> list[str]:

@@ -340,7 +340,7 @@ class ClippedUCB(ClippedSettings):
 
 
 class ThompsonSettings(Policy):
-    """What Thompson takes, and its luck: d standard normal numbers per round."""
+    """What Thompson takes, and what it draws: d standard normal numbers per round."""
 
     delta: float = setting(checks.delta, default=0.01)
     width_scale: float = setting(checks.positive, LARGEST, default=1.0)

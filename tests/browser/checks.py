@@ -15,7 +15,7 @@ from playwright.sync_api import Page
 SEVERE = ("serious", "critical")
 COLOUR_RULES = ("color-contrast", "link-in-text-block")  # those whose answer depends on the theme
 # words that a reader should never meet
-LEAKED = ("TypeAliasForwardRef", "_NestedSequence", "Alias for field number", "~typing")
+LEAKED = ("TypeAliasForwardRef", "_NestedSequence", "Alias for field number", "~typing", "ndarray[")
 LONGEST = 700  # signs of a signature: what is longer has a value in it that is no reading matter
 SMALLEST = 0.5  # of its size, to which a formula may be set smaller so that it fits
 

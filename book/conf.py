@@ -77,9 +77,8 @@ html_theme_options = {
 
 
 ALIAS = re.compile(r"TypeAliasForwardRef\('(\w+)'\)")  # how Sphinx spells an alias within a type
-FLOATS = re.compile(
-    r"~?(numpy\.)?ndarray\[tuple\[[^]]*\], ~?(numpy\.)?dtype\[~?(numpy\.)?float64\]\]"
-)
+ARRAY = r"~?(numpy\.)?ndarray\[tuple\[[^]]*\], ~?(numpy\.)?dtype\[~?(numpy\.)?{}\]\]"
+FLOATS, INTS = (re.compile(ARRAY.format(kind)) for kind in ("float64", "int64"))
 
 
 # NumPy's ArrayLike, spelled out.
@@ -155,12 +154,8 @@ def as_it_stands(*event: Any) -> None:
 def briefly(*event: Any) -> tuple[str | None, ...]:
     """Arrays by their short names: spelled out, NumPy's types would hide everything else."""
     parts = list(event[-2:])
-    for long, short in (
-        (FLOATS, "Floats"),
-        (ALIAS, r"\1"),
-        (ARRAY_LIKE, "ArrayLike"),
-        (TYPING, ""),
-    ):
+    names = ((FLOATS, "Floats"), (INTS, "Ints"), (ALIAS, r"\1"), (ARRAY_LIKE, "ArrayLike"))
+    for long, short in (*names, (TYPING, "")):
         parts = [part and long.sub(short, part) for part in parts]
     return tuple(parts)
 

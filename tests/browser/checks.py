@@ -15,7 +15,7 @@ from playwright.sync_api import Page
 SEVERE = ("serious", "critical")
 COLOUR_RULES = ("color-contrast", "link-in-text-block")  # those whose answer depends on the theme
 # words that a reader should never meet
-LEAKED = ("TypeAliasForwardRef", "_NestedSequence", "Alias for field number", "~typing")
+LEAKED = ("TypeAliasForwardRef", "_NestedSequence", "Alias for field number", "~typing", "ndarray[")
 # an article in the place of "per", as in 2 a play
 DIALECT = re.compile(r"(?<!±)\b\d[\d.,]*\s(?:a play|a round|an arm|a row)\b")
 TALLEST = 3  # lines in the head of a table

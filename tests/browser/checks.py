@@ -113,12 +113,20 @@ LINES = r"""() => {
   while (walk.nextNode()) {
     const node = walk.currentNode, parent = node.parentElement;
     if (parent.closest("code, pre, script, style, mjx-container, [hidden]")) continue;
-    if (!parent.closest(".bd-article") || parent.closest("dl.py")) continue; // docstrings
+    if (!parent.closest(".bd-article")) continue;
+    if (parent.closest("dl.py, #bounds, #explorer, #regrets")) continue; // docstrings and scripts
     for (const tie of node.data.matchAll(/\d\s%|\S\s[=≥≤<>]\s\S/g)) {
       range.setStart(node, tie.index);
       range.setEnd(node, tie.index + tie[0].length);
       if (lines(range) > 1) found.push(`a line ends within ${tie[0]} of: ${parent.textContent}`);
     }
+  }
+  for (const raised of document.querySelectorAll(".bd-article :is(sup, sub)")) {
+    const before = raised.previousSibling;
+    if (!/\S$/.test(before?.data ?? "") || !raised.checkVisibility()) continue;
+    range.selectNodeContents(before);
+    if (raised.getClientRects()[0].top > [...range.getClientRects()].at(-1).bottom - 3)
+      found.push(`a line begins with the raised ${raised.textContent}`);
   }
   for (const cell of document.querySelectorAll(".wide-table tbody td")) {
     range.selectNodeContents(cell);

@@ -294,6 +294,7 @@ def test_the_sentences_on_the_lower_bound_name_what_is_missing_or_false(bounds_p
 
 def test_the_numbers_in_the_prose_follow_from_theory(bounds_page: Page) -> None:
     prose = " ".join(bounds_page.locator("p").all_inner_texts()).replace("’", "'")
+    prose = prose.replace("\u00a0", " ")
     least = {**SECTION6, "v": ENDS["v"][0], "raw": ENDS["raw"][0]}
     falls = [bound(one, least)(1e5) / bound(one, SECTION6)(1e5) for one in UPPER]
     assert "Theorem 1's bound falls to a sixth, Theorem 2's only to a half" in prose

@@ -85,6 +85,7 @@ TOGETHER = {
     "<button></button>": "button-name: ",
     "<p style='color: #ccc; background: #fff'>pale</p>": "color-contrast: ",
 }
+RAISED = "<p style='width: 1px; overflow-wrap: anywhere'>(x)<sup>(2)</sup></p>"
 NARROW = "<div class='wide-table' style='width: 8px'><table>{}</table></div>"
 DRAWN = "data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 width=%2240%22/%3E"
 LEFT = "<p style='width: 90px'>words (<span class='math'>{}</span></p>"
@@ -95,8 +96,9 @@ ALONE = {  # they change the width of the page or its boxes
     f"<pre style='overflow: hidden'>{'x' * 90}</pre>": "code is cut: xxx",
     f"<pre style='height: 1em; overflow: auto'>{'x<br>' * 9}</pre>": "pre scrolls within",
     WIDE.format(20, f"<table><td>{'x' * 90}</table>"): "a wide div cannot be scrolled",
-    "<p style='width: 70px'>words d ≥ 1</p>": "a line ends within d ≥ 1 of: words",
-    "<p style='width: 80px'>words 99 %</p>": "a line ends within 9 % of: words",
+    "<p style='width: 1px'>words d &ge; 1</p>": "a line ends within d ≥ 1 of: words",
+    RAISED: "a line begins with the raised (2)",
+    "<p style='width: 1px'>words 99 %</p>": "a line ends within 9 % of: words",
     NARROW.format("<td>0.1 (0.0 to 0.2)"): "a number is broken: 0.1 (0.0 to 0.2)",
     NARROW.format("<thead><tr><th>a b c d e</thead>"): "a head has 5 lines: a b c d e",
     f"<div class='cell_output'><img src='{DRAWN}' alt='A' width='20'></div>": "shown at 0.50 of",

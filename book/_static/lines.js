@@ -25,14 +25,15 @@ function keepSpaces(line) {
 const NAMED = "Theorem|Lemma|Proposition|Algorithm|Section|Figure|Assumption|Reading|step|stage|item|seed|" +
   "[Nn]otebook|[Cc]hapter";
 const TIES = [
-  /(?<=\S|^)[ \n](?=[=≥≤<>≈±+−×]\s)/g, // before the sign of a relation or an operation, and …
-  /(?<=\s[=≥≤<>≈±+−×])[ \n](?=\S|$)/g, // … after it
+  /(?<=\S|^)[ \n](?=[=≥≤<>≈±]\s)/g, // before the sign of a relation, and …
+  /(?<=\s[=≥≤<>≈±]|^[+−])[ \n](?=\S|$)/g, // … after it
   /(?<=[\d½])[ \n](?=(?:s|ms|µs|MB)\b)/g, // a number and its unit
   /[ \n](?=[%∎])/g,
   /(?<=[✓✎↻✗])[ \n]/g, // a mark and its word
   /(?<=\bStudent’s)[ \n](?=t\b)/g,
   new RegExp(`(?<=\\b(?:${NAMED})s?)[ \\n](?=\\d)`, "g"),
 ];
+const OPERATIONS = [/(?<=\S|^)[ \n](?=[+−×]\s)/g, /(?<=\s[+−×])[ \n](?=\S|$)/g]; // but in a narrow head
 const PASSED = "pre, code, script, style, .math, #bounds, #explorer, #regrets"; // scripts write the last three
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -41,12 +42,17 @@ document.addEventListener("DOMContentLoaded", () => {
     const text = walk.currentNode;
     if (text.parentElement.closest(PASSED)) continue;
     const set = text.data.replace(/(?<=\w)'(?!\w{2})/g, "’");
-    const tied = TIES.reduce((words, tie) => words.replace(tie, "\u00a0"), set)
+    const ties = text.parentElement.closest("thead") ? TIES : [...TIES, ...OPERATIONS];
+    const tied = ties.reduce((words, tie) => words.replace(tie, "\u00a0"), set)
       .replace(/[^ \n]{32,}/g, (long) => long.replace(/\u00a0(?=[=≥≤<>])/g, " ")); // longer than a line
     if (tied !== text.data) text.data = tied;
   }
 
   const article = document.querySelector(".bd-article") ?? document.body;
+
+  // A raised or lowered sign follows what bears it.
+  for (const sign of article.querySelectorAll(":is(sup, sub)"))
+    if (/\S$/.test(sign.previousSibling?.data ?? "")) sign.previousSibling.data += "\u2060";
 
   // A line of code that is too long goes on below its own beginning, a little further in.
   for (const code of article.querySelectorAll(".highlight pre")) {

@@ -150,6 +150,10 @@ document.addEventListener("DOMContentLoaded", () => {
       wide = wide.filter((place) => isWide(place) || isCramped(place)); // all are read after all are written
     }
     wide = wide.filter(isWide);
+    for (const place of places) { // tables of one cell are set alike
+      const others = place.closest(".cell_output").querySelectorAll(".wide-table.tight");
+      if (others.length && !place.classList.contains("tight")) place.className = "wide-table whole tight";
+    }
     for (const place of places) {
       const scrolls = wide.includes(place);
       const caption = place.querySelector("caption");

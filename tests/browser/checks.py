@@ -136,6 +136,13 @@ LINES = r"""() => {
       if (lines(range) > 1) found.push(`a line ends within ${tie[0]} of: ${parent.textContent}`);
     }
   }
+  for (const raised of document.querySelectorAll(".bd-article :is(sup, sub)")) {
+    const before = raised.previousSibling;
+    if (!/\S$/.test(before?.data ?? "") || !raised.checkVisibility()) continue;
+    range.selectNodeContents(before);
+    if (raised.getClientRects()[0].top > [...range.getClientRects()].at(-1).bottom - 3)
+      found.push(`a line begins with the raised ${raised.textContent}`);
+  }
   for (const cell of document.querySelectorAll(".wide-table tbody td")) {
     range.selectNodeContents(cell);
     if (/^[−\d][^a-z]*( (to|of) [^a-z]*)?$/i.test(cell.textContent) && lines(range) > 1)

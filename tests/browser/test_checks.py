@@ -89,6 +89,7 @@ TOGETHER = {
 }
 NARROW_COLUMN = "<table class='table' style='width: 50px; table-layout: fixed'><td>{}</td></table>"
 NAME = "<code><span class='pre' style='overflow-wrap: anywhere'>theorem_three</span></code>"
+RAISED = "<p style='width: 1px; overflow-wrap: anywhere'>(x)<sup>(2)</sup></p>"
 NARROW = "<div class='wide-table' style='width: 8px'><table>{}</table></div>"
 DRAWN = "data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 width=%2240%22/%3E"
 LEFT = "<p style='width: 90px'>words (<span class='math'>{}</span></p>"
@@ -103,6 +104,7 @@ ALONE = {  # they change the width of the page or its boxes
     f"<pre style='height: 1em; overflow: auto'>{'x<br>' * 9}</pre>": "pre scrolls within",
     WIDE.format(20, f"<table><td>{'x' * 90}</table>"): "a wide div cannot be scrolled",
     "<p style='width: 1px'>words d &ge; 1</p>": "a line ends within d ≥ 1 of: words",
+    RAISED: "a line begins with the raised (2)",
     "<p style='width: 1px'>words 99 %</p>": "a line ends within 9 % of: words",
     NARROW.format("<td>0.1 (0.0 to 0.2)"): "a number is broken: 0.1 (0.0 to 0.2)",
     f"<div class='cell_output'><img src='{DRAWN}' alt='A' width='20'></div>": "shown at 0.50 of",

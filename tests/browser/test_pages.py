@@ -242,6 +242,13 @@ def test_numbers_stand_right_and_words_left_and_a_caption_is_read_unscrolled(
     assert wide.locator("caption").evaluate_all(
         "all => all.every((caption) => caption.getBoundingClientRect().right <= innerWidth)"
     )
+    page.set_viewport_size({"width": DESK, "height": 900})
+    page.evaluate(RESIZED)
+    sizes = page.locator(".cell_output").evaluate_all(
+        """all => all.map((cell) => [...cell.querySelectorAll(".wide-table table")]
+             .map((table) => getComputedStyle(table).fontSize))"""
+    )
+    assert max(len(set(of_cell)) for of_cell in sizes) == 1  # tables of one cell are set alike
 
 
 def test_notes_stand_in_the_margin_and_on_a_phone_in_the_text(open_page: Open) -> None:

@@ -44,7 +44,8 @@ document.addEventListener("DOMContentLoaded", () => {
     const set = text.data.replace(/(?<=\w)'(?!\w{2})/g, "’");
     const ties = text.parentElement.closest("thead") ? TIES : [...TIES, ...OPERATIONS];
     const tied = ties.reduce((words, tie) => words.replace(tie, "\u00a0"), set)
-      .replace(/[^ \n]{32,}/g, (long) => long.replace(/\u00a0(?=[=≥≤<>])/g, " ")); // longer than a line
+      .replace(/(?<=[|–-])\u00a0/g, "\u2060\u00a0") // after these such a space alone does not hold
+      .replace(/[^ \n]{36,}/g, (long) => long.replace(/\u00a0(?=[=≥≤<>])/g, " ")); // longer than a line
     if (tied !== text.data) text.data = tied;
   }
 

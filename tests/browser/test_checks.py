@@ -109,7 +109,7 @@ ALONE = {  # they change the width of the page or its boxes
     NARROW.format("<td>0.1 (0.0 to 0.2)"): "a number is broken: 0.1 (0.0 to 0.2)",
     f"<div class='cell_output'><img src='{DRAWN}' alt='A' width='20'></div>": "shown at 0.50 of",
     LEFT.format(MATH.format(style="width: 80px")[3:-4]): "a bracket is left behind",
-    "<p style='width: 1px'>costs<br>12 ± 3, at least</p>": "a line ends within 2 ± 3",
+    "<p style='width: 1px'>costs<br>12 &plusmn; 3, at least</p>": "a line ends within 2 ± 3",
     NARROW_COLUMN.format(NAME): "a name is broken within a word: theorem",
     WIDE.format(9, WIDE.format(500, f"<p>{'x' * 90}</p>")): "one scrolling box is in another",
 }

@@ -75,8 +75,8 @@ document.addEventListener("DOMContentLoaded", () => {
       wide = wide.filter((place) => isWide(place) || (!last && isTall(place, ways === "whole" ? 3 : 4)));
     }
     for (const place of places) { // tables of one cell are set alike
-      const others = place.closest(".cell_output").querySelectorAll(".wide-table.tight");
-      if (others.length && !place.classList.contains("tight")) place.className = "wide-table whole tight";
+      const beside = place.closest(".cell_output")?.querySelector(".wide-table.tight");
+      if (beside && !place.classList.contains("tight")) place.className = "wide-table whole tight";
     }
     for (const place of places) {
       const scrolls = wide.includes(place);

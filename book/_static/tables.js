@@ -151,8 +151,8 @@ document.addEventListener("DOMContentLoaded", () => {
     }
     wide = wide.filter(isWide);
     for (const place of places) { // tables of one cell are set alike
-      const other = place.closest(".cell_output")?.querySelector(".wide-table.tight");
-      if (other && !place.classList.contains("tight")) place.className = "wide-table whole tight";
+      const beside = place.closest(".cell_output")?.querySelector(".wide-table.tight");
+      if (beside && !place.classList.contains("tight")) place.className = "wide-table whole tight";
     }
     for (const place of places) {
       const scrolls = wide.includes(place);

@@ -34,13 +34,14 @@ autodoc_typehints_format = "short"
 autodoc_default_options = {"no-value": True}
 autodoc_type_aliases = {"Floats": "Floats", "FloatArray": "FloatArray", "Ints": "Ints"}
 add_module_names = False
+toc_object_entries_show_parents = "hide"  # a method stands below its class
 
 html_theme = "sphinx_book_theme"
 html_title = "heavybandit"
 html_static_path = ["_static"]
 html_favicon = "_static/favicon.svg"
 html_css_files = ["book.css"]
-SCRIPTS = ("lines.js", "math.js", "tables.js", "figures.js", "fold.js", "steps.js")
+SCRIPTS = ("lines.js", "math.js", "tables.js", "figures.js", "fold.js", "steps.js", "found.js")
 html_js_files = [(name, {"defer": "defer"}) for name in SCRIPTS]
 # Without its menu MathJax makes no formula a stop of the Tab key.
 mathjax3_config = {"options": {"enableMenu": False}}
@@ -76,24 +77,29 @@ html_theme_options = {
 
 
 ALIAS = re.compile(r"TypeAliasForwardRef\('(\w+)'\)")  # how Sphinx spells an alias within a type
-FLOATS = re.compile(
-    r"~?(numpy\.)?ndarray\[tuple\[[^]]*\], ~?(numpy\.)?dtype\[~?(numpy\.)?float64\]\]"
-)
+ARRAY = r"~?(numpy\.)?ndarray\[tuple\[[^]]*\], ~?(numpy\.)?dtype\[~?(numpy\.)?{}\]\]"
+FLOATS, INTS = (re.compile(ARRAY.format(kind)) for kind in ("float64", "int64"))
 
 
 # NumPy's ArrayLike, spelled out.
 ARRAY_LIKE = re.compile(r"_Buffer \| ~?[\w.]*_SupportsArray\[.*?\] \| .*?complex \| bytes \| str\]")
-POWER = re.compile(r"[\^_]\{([^{}]*)\}|\^(\w)|(?<=\b[a-zA-Zα-ω])_(\w)\b")
+TYPING = re.compile(r"~typing\.")
+POWER = re.compile(
+    r"[\^_]\{((?:[^{}]|_\{[^{}]*\})*)\}|\^(\w+)|(?:(?<=\b[a-zA-Zα-ω])|(?<=\u0302))_([a-zα-ω\d])(?![a-zα-ω\d_])"
+)
+LOWERED = str.maketrans("t−01", "ₜ₋₀₁")  # a subscript of a subscript
 
 
 def set_power(match: re.Match[str]) -> str:
     """x^{a}, x_{a} and x_a as reStructuredText."""
     role = "sup" if match[0].startswith("^") else "sub"
-    return f"\\ :{role}:`{match[1] or match[2] or match[3]}`\\ "
+    words = match[1] or match[2] or match[3]
+    words = re.sub(r"_\{([^{}]*)\}", lambda below: below[1].translate(LOWERED), words)
+    return f"\\ :{role}:`{words}`\\ "
 
 
-# A name, two spaces or more, and what it is; what goes on is indented as far.
-ENTRY = re.compile(r"(\S+(?: \S+)*) {2,}(\S.*)")
+# Names or a case, two spaces or more, and what they are; what goes on is indented as far.
+ENTRY = re.compile(r"(\w+(?:, \w+)*|[^:]+:) {2,}(\S.*)")
 
 
 def set_words(text: str) -> str:
@@ -147,10 +153,11 @@ def as_it_stands(*event: Any) -> None:
 
 def briefly(*event: Any) -> tuple[str | None, ...]:
     """Arrays by their short names: spelled out, NumPy's types would hide everything else."""
-    return tuple(
-        part and ARRAY_LIKE.sub("ArrayLike", ALIAS.sub(r"\1", FLOATS.sub("Floats", part)))
-        for part in event[-2:]
-    )
+    parts = list(event[-2:])
+    names = ((FLOATS, "Floats"), (INTS, "Ints"), (ALIAS, r"\1"), (ARRAY_LIKE, "ArrayLike"))
+    for long, short in (*names, (TYPING, "")):
+        parts = [part and long.sub(short, part) for part in parts]
+    return tuple(parts)
 
 
 def without_long_values(*event: Any) -> None:

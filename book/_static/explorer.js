@@ -28,23 +28,28 @@
     "noise=SymmetricPareto(scale=0.3 shape=1.6)": "no variance: symmetric Pareto, shape 1.6",
   };
   const HEADS = {
-    over_ridge: "over tuned ridge", over_ridge_off: "±", clipped: "clipped, %",
-    same_as_payoffs_of_0: "same arm as with payoffs of 0, %", GreedyRidge: "greedy ridge", Uniform: "uniform play",
-    "GreedyRidge(plays=100)": "greedy ridge, 100 plays a round",
+    over_ridge: "over tuned ridge", clipped: "clipped,\u00a0%", same_as_payoffs_of_0: "same arm,\u00a0%",
+    GreedyRidge: "greedy ridge", Uniform: "uniform play", "GreedyRidge(plays=100)": "greedy, 100 plays",
   };
+  const FILTERS = { instance: "World", noise: "Noise", horizon: "Horizon, plays" };
   const NAMES = { Uniform: "uniform play", GreedyRidge: "greedy ridge" };
   const FIRST = ["SupBMM", "SupBTC", "TOFU", "Uniform", "GreedyRidge", "LinUCB"];
 
   const worldWords = (world) => WORLDS[world] ?? world;
   const noiseWords = (where) => NOISES[where] ?? where.replace("noise=", "");
   const policyWords = (group) => NAMES[group.policy] ?? group.policy;
-  const settingsWords = (group) => group.settings.replace(/(\.\d{3})\d+/g, "$1") || "–";
+  const settingsWords = (group) => group.settings.replace(/(\.\d{3})\d+/g, "$1") ;
   const plain = (group) => !/\b(plays|ridge)=/.test(group.settings);
 
-  function number(x) {
+  const raised = (digits) => [...digits].map((sign) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(sign)]).join("");
+
+  function number(x, leastDigits = 1) {
     if (!Number.isFinite(x)) return "–";
-    if (x !== 0 && (Math.abs(x) < 0.001 || Math.abs(x) >= 1e7)) return x.toExponential(2);
-    return x.toLocaleString("en", { maximumSignificantDigits: 4 });
+    if (x !== 0 && (Math.abs(x) < 0.001 || Math.abs(x) >= 1e7)) {
+      const [factor, power] = x.toExponential(2).replace("+", "").split("e");
+      return `${Number(factor) === 1 ? "" : `${factor}·`}10${raised(power)}`;
+    }
+    return x.toLocaleString("en", { minimumSignificantDigits: leastDigits, maximumSignificantDigits: 4 });
   }
 
   /* A number of a wide table as it is read; the whole of it is told with its runs */
@@ -156,6 +161,8 @@
     return { wheres, horizons };
   }
 
+  const narrow = window.matchMedia("(max-width: 767px)"); // a phone
+
   let latest = 0;
 
   async function show(keep = false) {
@@ -205,7 +212,8 @@
       const box = html(list, "details");
       box.open = i === 0;
       const { seeds } = mine[0];
-      html(box, "summary", {}, `${table}: ${index.places[table].what} (${mine.length} policies, ` +
+      const many = mine.length === 1 ? "1 policy" : `${mine.length} policies`;
+      html(box, "summary", {}, `${table}: ${index.places[table].what} (${many}, ` +
         `seeds ${seeds[0]} to ${seeds.at(-1)})`);
       const rows = html(box, "div", { class: "hbx-list" });
       for (const group of mine) {
@@ -232,12 +240,16 @@
     return getComputedStyle(document.body).color;
   }
 
+  /* In the dark a grey changes sides, and a colour is lightened no more than it must be */
   function colour(group, alpha = 1) {
     const hex = index.colours[group.policy] ?? "#888888";
-    const dark = document.documentElement.dataset.theme === "dark";
-    const parts = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
-    const shown = dark ? parts.map((x) => Math.round(x + 0.45 * (255 - x))) : parts;
-    return `rgba(${shown.join(",")},${alpha})`;
+    let parts = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+    if (document.documentElement.dataset.theme === "dark") {
+      const light = (rgb) => 0.21 * rgb[0] + 0.72 * rgb[1] + 0.07 * rgb[2];
+      if (Math.max(...parts) - Math.min(...parts) < 20) parts = parts.map((x) => 235 - 0.75 * x);
+      while (light(parts) < 110) parts = parts.map((x) => x + 0.1 * (255 - x));
+    }
+    return `rgba(${parts.map(Math.round).join(",")},${alpha})`;
   }
 
   const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
@@ -264,6 +276,13 @@
     return { along, series };
   }
 
+  /* On a logarithmic scale of several decades: the powers of ten alone */
+  function powers(_, ticks) {
+    const whole = (x) => Math.abs(Math.log10(x) - Math.round(Math.log10(x))) < 1e-9;
+    if (state.scale !== "log" || ticks.filter(whole).length < 3) return ticks;
+    return ticks.map((x) => (whole(x) ? x : null));
+  }
+
   function options(all, along) {
     const stroke = ink();
     const grid = { stroke: stroke.replace("rgb(", "rgba(").replace(")", ", 0.15)") };
@@ -273,7 +292,7 @@
       width: host.clientWidth,
       height: along ? 380 : 440,
       legend: { show: false },
-      padding: [null, along && host.clientWidth > 600 ? 100 : null, null, null],
+      padding: [null, along ? (host.clientWidth > 600 ? 100 : null) : 45, null, null],
       cursor: { drag: { x: false, y: false } },
       scales: {
         x: { time: false, range: along ? undefined : [-0.5, all.length - 0.5] },
@@ -287,7 +306,8 @@
               splits: () => all.map((_, i) => i),
               values: () => all.map(policyWords),
             },
-        { ...axis, label: unit, size: 75, values: (_, ticks) => ticks.map((x) => (x === null ? "" : number(x))) },
+        { ...axis, grid: { ...grid, filter: powers }, ticks: { ...grid, filter: powers }, filter: powers,
+          label: unit, size: 75, values: (_, ticks) => ticks.map((x) => (x === null ? "" : number(x))) },
       ],
       series: [
         {},
@@ -327,7 +347,7 @@
 
   /* Each line's name at its end, moved apart so that none covers another */
   function nameLines(u, all) {
-    if (host.clientWidth <= 600) return;
+    const beside = host.clientWidth > 600; // else there is no room but on the lines
     const gap = 15 * devicePixelRatio;
     const ends = all.map((group, i) => ({ group, y: u.valToPos(u.data[3 * i + 1].findLast(Number.isFinite), "y", true) }));
     ends.sort((a, b) => b.y - a.y);
@@ -335,17 +355,33 @@
     u.ctx.save();
     u.ctx.font = `${12 * devicePixelRatio}px sans-serif`;
     u.ctx.textBaseline = "middle";
-    u.ctx.textAlign = "left"; // the axes leave it at right
+    u.ctx.textAlign = beside ? "left" : "right"; // the axes leave it at right
+    u.ctx.strokeStyle = getComputedStyle(document.body).backgroundColor;
+    u.ctx.lineWidth = 4 * devicePixelRatio;
     for (const { group, y } of ends) {
-      const at = Math.min(y, free);
+      const at = Math.min(beside ? y : y - 0.6 * gap, free);
       free = at - gap;
-      const [x, side] = [u.bbox.left + u.bbox.width + 8 * devicePixelRatio, 7 * devicePixelRatio];
+      const edge = u.bbox.left + u.bbox.width;
+      const side = 7 * devicePixelRatio;
+      const x = beside ? edge + 8 * devicePixelRatio : edge - side;
+      const words = beside ? x + 1.7 * side : x - 0.7 * side;
+      if (!beside) u.ctx.strokeText(policyWords(group), words, at); // no line goes through a name
       u.ctx.fillStyle = colour(group);
       u.ctx.fillRect(x, at - side / 2, side, side);
       u.ctx.fillStyle = ink(); // some colours are too pale for letters
-      u.ctx.fillText(policyWords(group), x + 1.7 * side, at);
+      u.ctx.fillText(policyWords(group), words, at);
     }
     u.ctx.restore();
+  }
+
+  /* The value of a line; where it has no point, because its policy plays in rounds, on the line between two */
+  function valueAt(data, row, along, at) {
+    const [x, y] = [data[0], data[row]];
+    if (!along || Number.isFinite(y[at])) return y[at];
+    const before = y.findLastIndex((value, i) => i < at && Number.isFinite(value));
+    const after = y.findIndex((value, i) => i > at && Number.isFinite(value));
+    if (before < 0 || after < 0) return y[before] ?? null; // after its last point that; before its first nothing
+    return y[before] + ((x[at] - x[before]) / (x[after] - x[before])) * (y[after] - y[before]);
   }
 
   /* The values where the pointer or the arrow keys are, in words */
@@ -355,7 +391,7 @@
     const { along } = plot.shape;
     const x = plot.u.data[0][at];
     const told = all.flatMap((group, i) => {
-      const [y, low, high] = [1, 2, 3].map((row) => plot.u.data[3 * i + row]?.[at]);
+      const [y, low, high] = [1, 2, 3].map((row) => valueAt(plot.u.data, 3 * i + row, along, at));
       if (y === null || y === undefined) return [];
       return [`${policyWords(group)} ${number(y)} (${number(low)} to ${number(high)})`];
     });
@@ -368,7 +404,9 @@
     remember();
     plot?.u.destroy();
     plot = null;
-    readout.textContent = all.length ? "" : "Choose a policy.";
+    readout.textContent = all.length
+      ? "Point at the drawing, or press the arrow keys on it, to read its values: mean (first to ninth decile)."
+      : "Choose a policy.";
     if (!all.length) return;
     const shape = lines(all);
     const joined = window.uPlot.join(shape.series);
@@ -401,17 +439,20 @@
 
   function fillNumbers(all) {
     numbers.replaceChildren();
+    numbers.closest("table").classList.toggle("hbx-absolute", !state.relative);
     for (const group of [...all].sort((a, b) => cost(a) - cost(b))) {
       const row = html(numbers, "tr", { "data-key": key(group) });
       const name = html(row, "th", { scope: "row" });
       html(name, "span", { class: "hbx-swatch", style: `background: ${colour(group)}` });
       name.append(policyWords(group));
-      html(row, "td", {}, settingsWords(group));
+      if (group.settings) html(name, "small", {}, settingsWords(group));
       const values = [
         mean(group.regrets), quantile(group.regrets, 0.1), quantile(group.regrets, 0.9), cost(group), ratio(group),
       ];
-      for (const value of values) html(row, "td", { "data-value": String(value) }, number(value));
-      const button = html(html(row, "td"), "button", { type: "button" }, `${group.seeds.length} runs`);
+      for (const value of values) html(row, "td", { "data-value": String(value) }, number(value, 4));
+      const button = html(html(row, "td"), "button", {
+        type: "button", "aria-label": `${policyWords(group)}: ${group.seeds.length} runs`,
+      }, String(group.seeds.length));
       button.addEventListener("click", () => showRuns(group, policyWords(group)));
     }
   }
@@ -432,51 +473,105 @@
       html(row, "th", { scope: "row" }, String(seed));
       html(row, "td", {}, group.plays.toLocaleString("en"));
       html(row, "td", { "data-value": String(group.regrets[i]) }, String(group.regrets[i]));
-      html(row, "td", {}, number(group.regrets[i] / group.plays));
+      html(row, "td", {}, number(group.regrets[i] / group.plays, 4));
     });
     dialog.showModal();
   }
 
   // The map of readings and the board: tables whose cells lead to their runs
 
+  /* What a cell shows: a number that leads to its runs, or words */
+  function fillCell(cell, { cells, columns }, column) {
+    const [text, tableName, group] = cells[columns.indexOf(column)];
+    if (!tableName) {
+      const words = column === "width" ? text : short(text);
+      const off = columns.includes(`${column}_off`) ? short(cells[columns.indexOf(`${column}_off`)][0]) : "";
+      cell.textContent = off ? (Number(off) ? `${words}\u00a0±\u00a0${off}` : "–") : words;
+      return;
+    }
+    const who = columns.includes("policy") ? `${cells[columns.indexOf("policy")][0]}: ` : "";
+    const said = { type: "button", "aria-label": `${column} ${text}: runs`, "data-value": text };
+    const button = html(cell, "button", said, short(text));
+    button.addEventListener("click", async () =>
+      showRuns((await load(tableName))[group], `${who}${who ? column : headWords(column)} ${text}`));
+  }
+
+  const headWords = (column) => HEADS[column] ?? column.replaceAll("_", " ");
+
+  /* One row per line of the table */
+  function fillRows(table, lines, columns) {
+    const head = html(html(table, "thead"), "tr");
+    columns.forEach((column) => html(head, "th", { scope: "col" }, headWords(column)));
+    const body = html(table, "tbody");
+    for (const line of lines) {
+      const row = html(body, "tr");
+      columns.forEach((column) => fillCell(html(row, "td"), line, column));
+    }
+  }
+
+  /* One column per line, so that a phone has room for all: the lines of a width stand side by side */
+  function fillBlocks(table, lines, [across, along, ...columns]) {
+    const value = ({ cells, columns: all }, column) => cells[all.indexOf(column)][0];
+    for (const one of unique(lines.map((line) => value(line, across)))) {
+      const mine = lines.filter((line) => value(line, across) === one);
+      const body = html(table, "tbody");
+      const head = html(body, "tr");
+      html(head, "th", { scope: "col" }, `${across} ${one}`);
+      mine.forEach((line) => html(head, "th", { scope: "col" }, value(line, along)));
+      for (const column of columns) {
+        const row = html(body, "tr");
+        html(row, "th", { scope: "row" }, headWords(column));
+        mine.forEach((line) => fillCell(html(row, "td"), line, column));
+      }
+    }
+  }
+
   function bigTable(name) {
     const { columns, rows, filters } = index[name];
     const place = document.getElementById(`explorer-${name}`);
     const bar = html(place, "div", { class: "hbx-controls" });
+    const about = html(place, "p", { class: "hbx-about" });
     const box = html(place, "div", { class: "hbx-wide", tabindex: "0", role: "region", "aria-label": name });
-    const table = html(box, "table");
-    const head = html(html(table, "thead"), "tr");
-    const shown = columns.filter((column) => !filters.includes(column)); // a filter's column is all alike
-    shown.forEach((column) => html(head, "th", { scope: "col" }, HEADS[column] ?? column.replaceAll("_", " ")));
-    const body = html(table, "tbody");
     const wanted = {};
+    const fields = {};
+    const at = (cells, column) => cells[columns.indexOf(column)][0];
+    const left = new Set([...filters, "seeds"]); // all alike in what is shown
     const fill = () => {
-      body.replaceChildren();
-      for (const cells of rows) {
-        if (filters.some((one) => cells[columns.indexOf(one)][0] !== wanted[one])) continue;
-        const row = html(body, "tr");
-        cells.forEach(([text, tableName, group], j) => {
-          if (!shown.includes(columns[j])) return;
-          const cell = html(row, "td");
-          if (!tableName) return void (cell.textContent = columns[j] === "width" ? text : short(text));
-          const words = cells.filter((other) => other.length === 1).slice(0, 5).map(([x]) => x).join(", ");
-          const said = { type: "button", "aria-label": `${columns[j]} ${text}: runs`, "data-value": text };
-          const button = html(cell, "button", said, short(text));
-          button.addEventListener("click", async () =>
-            showRuns((await load(tableName))[group], `${columns[j]} ${text} (${words})`));
-        });
+      let found = rows;
+      for (const filter of filters) { // each offers what there is with those before it
+        const values = unique(found.map((cells) => at(cells, filter)));
+        if (!values.includes(wanted[filter])) [wanted[filter]] = values;
+        const said = (value) => WORLDS[value] ?? short(value);
+        fields[filter].replaceChildren(...values.map((value) => html(null, "option", { value }, said(value))));
+        fields[filter].value = wanted[filter];
+        found = found.filter((cells) => at(cells, filter) === wanted[filter]);
       }
+      const lines = found.map((cells) => ({ cells, columns }));
+      const merged = narrow.matches && columns.includes("constants");
+      const shown = columns.filter((column) =>
+        !left.has(column) && !column.endsWith("_off") && !(merged && column === "constants"));
+      if (columns.includes("seeds")) {
+        about.textContent = `Means over ${unique(found.map((cells) => at(cells, "seeds"))).join(" or ")} seeds.`;
+      }
+      const table = document.createElement("table");
+      if (narrow.matches && shown[0] === "width") fillBlocks(table, lines, shown);
+      else fillRows(table, lines, shown);
+      if (shown.includes("constants")) { // they have a column of their own
+        for (const row of table.tBodies[0].rows) {
+          const [policy, constants] = row.cells;
+          policy.textContent = policy.textContent.replace(`, ${constants.textContent}`, "");
+        }
+      }
+      box.replaceChildren(table);
     };
     for (const filter of filters) {
-      const values = unique(rows.map((cells) => cells[columns.indexOf(filter)][0]));
-      [wanted[filter]] = values;
       const row = html(bar, "div");
       const id = `explorer-${name}-${filter}`;
-      html(row, "label", { for: id }, filter);
-      const field = html(row, "select", { id });
-      values.forEach((value) => html(field, "option", { value }, WORLDS[value] ?? short(value)));
-      field.addEventListener("change", () => { wanted[filter] = field.value; fill(); });
+      html(row, "label", { for: id }, FILTERS[filter]);
+      fields[filter] = html(row, "select", { id });
+      fields[filter].addEventListener("change", () => { wanted[filter] = fields[filter].value; fill(); });
     }
+    narrow.addEventListener("change", fill);
     fill();
   }
 

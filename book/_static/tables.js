@@ -19,10 +19,18 @@ window.addEventListener("load", () => {
   else name();
 });
 
+// A dotted name breaks after a dot or an underscore, if it must.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const name of document.querySelectorAll("table.table code .pre")) {
+    const parts = name.textContent.split(/(?<=[._-])(?=\w)/);
+    name.replaceChildren(...parts.flatMap((part, i) => (i ? [document.createElement("wbr"), part] : [part])));
+  }
+});
+
 // Numbers stand right, one below the other; a column that holds words stands left, head and all.
 function alignColumns(table) {
   const rows = [...table.rows].filter((row) => row.cells.length === table.rows[0].cells.length);
-  const signs = /^[\d\s.,·+\-−–⁰¹²³⁴-⁹⁻%±×∞()≤≥*]+$/;
+  const signs = /^([\d\s.,·+\-−–⁰¹²³⁴-⁹⁻%±×∞()[\]≤≥*]|\b(to|of)\b)+$/;
   const numeric = (text) => (/\d/.test(text) ? signs : /^([–\s]*|none)$/).test(text);
   [...table.rows[0].cells].forEach((_, i) => {
     const body = rows.filter((row) => row.parentElement.tagName === "TBODY").map((row) => row.cells[i]);
@@ -62,9 +70,54 @@ function isCramped(place) {
   return heads.some((row) => lines(row) > 3) || rows.some((row) => lines(row) > 2);
 }
 
-// A table has its short cells in one line each, smaller if need be; only then are they broken. What is
-// wider or taller than it should be all the same scrolls in its place, by keys too, and fades where there
-// is more. What does not scroll is no stop.
+// A name that a column repeats row after row stands once, above its rows.
+function groupRows(table) {
+  const rows = [...table.tBodies[0].rows];
+  const heads = [...(table.tHead?.rows ?? [])];
+  if (heads.length !== 1 || rows.some((row) => row.cells.length !== heads[0].cells.length)) return;
+  const names = rows.map((row) => row.cells[0].textContent);
+  const begins = (i) => names[i] !== names[i - 1];
+  if (6 * names.filter((_, i) => begins(i)).length > rows.length) return;
+  rows.forEach((row, i) => {
+    const [cell] = row.cells;
+    cell.remove();
+    if (!begins(i)) return;
+    const above = document.createElement("tr");
+    above.className = "group";
+    const name = document.createElement("th");
+    name.scope = "rowgroup";
+    name.colSpan = row.cells.length;
+    name.textContent = names[i];
+    above.append(name);
+    row.before(above);
+  });
+  heads[0].cells[0].remove();
+}
+
+// Where a table of long names is too wide, a name stands above its row instead of before it.
+function stackNames(table) {
+  for (const row of [...table.rows].filter((one) => one.cells.length > 1)) {
+    const above = document.createElement("tr");
+    above.className = "name-above";
+    row.before(above);
+    above.append(row.cells[0]);
+    above.cells[0].colSpan = row.cells.length;
+  }
+}
+
+function unstackNames(table) {
+  for (const above of table.querySelectorAll("tr.name-above")) {
+    const [name] = above.cells;
+    name.removeAttribute("colspan");
+    above.nextElementSibling.prepend(name);
+    above.remove();
+  }
+}
+
+// A table has its short cells in one line each, smaller if need be; only then are they broken, and only
+// then do long names stand above their rows. What is wider or taller than it should be all the same
+// scrolls in its place, by keys too, and fades where there is more. What does not scroll is no stop.
+const WAYS = ["whole", "whole tight", "tight", "tight loose", "whole tight stacked", "whole tight roomy"];
 document.addEventListener("DOMContentLoaded", () => {
   const places = [];
   for (const table of document.querySelectorAll(".cell_output table.dataframe")) {
@@ -72,6 +125,7 @@ document.addEventListener("DOMContentLoaded", () => {
     table.replaceWith(place);
     place.append(table);
     places.push(place);
+    groupRows(table);
     alignColumns(table);
     keepLastWords(table);
   }
@@ -79,17 +133,27 @@ document.addEventListener("DOMContentLoaded", () => {
   const fade = (place) =>
     place.classList.toggle("more", place.scrollLeft + place.clientWidth < place.scrollWidth - 1);
   for (const place of places) place.addEventListener("scroll", () => fade(place), { passive: true });
+  const hasLongNames = (place) => place.querySelector("tbody :is(th, td).long:first-child:not(:only-child)");
   const mark = () => {
     for (const place of places) {
+      unstackNames(place.firstChild);
       place.removeAttribute("tabindex");
       place.querySelector("caption")?.style.removeProperty("width");
     }
     let wide = places;
-    for (const ways of ["whole", "whole tight", "tight", "tight loose", "whole tight roomy"]) {
-      for (const place of wide) place.className = `wide-table ${ways}`;
+    for (const ways of WAYS) {
+      for (const place of wide) {
+        place.className = `wide-table ${ways}`;
+        const stacks = ways.endsWith("stacked") && hasLongNames(place);
+        (stacks ? stackNames : unstackNames)(place.firstChild);
+      }
       wide = wide.filter((place) => isWide(place) || isCramped(place)); // all are read after all are written
     }
     wide = wide.filter(isWide);
+    for (const place of places) { // tables of one cell are set alike
+      const beside = place.closest(".cell_output")?.querySelector(".wide-table.tight");
+      if (beside && !place.classList.contains("tight")) place.className = "wide-table whole tight";
+    }
     for (const place of places) {
       const scrolls = wide.includes(place);
       const caption = place.querySelector("caption");

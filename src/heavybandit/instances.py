@@ -8,8 +8,8 @@ A world says how many arms it has and in how many dimensions, draws the contexts
     contexts(rng, first_round, n_rounds, plays) -> (n_rounds, n_arms, dim)
 
 `contexts` is asked for consecutive rounds (counted from 0) with one generator, and must draw from
-it in order, so that the size of the blocks does not show. `plays` is the asking policy's plays a
-round.
+it in order, so that the size of the blocks does not show. `plays` is how often
+the asking policy plays an arm per round.
 """
 
 from __future__ import annotations

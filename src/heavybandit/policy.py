@@ -131,8 +131,7 @@ class Policy(Declared):
     """A policy that plays `plays` times per round for `rounds` rounds, within `horizon` plays (R1).
 
     `select` may be asked again before `update`: it answers for the same round with the same random
-    numbers.
-    A call that is refused changes nothing.
+    numbers. A call that is refused changes nothing.
     """
 
     look: ClassVar[Look]

@@ -99,7 +99,7 @@ def simulate(policy: Any, world: World, seed: int = 0, **options: Unpack[Options
     checkpoints  how many points the curve has, evenly spread, or the plays at which it is wanted
     audit        form every interval of every stage visited and count those that miss (slower)
     keep_arms    record the arm of each round
-    block        rounds to a block; by default as many as fit the cache
+    block        rounds per block; by default as many as fit the cache
     progress     True for a bar on stderr, or a function that is told how many plays were just made
     """
     return simulate_all([policy], world, seed, **options)[0]

@@ -15,7 +15,7 @@ from playwright.sync_api import Page
 SEVERE = ("serious", "critical")
 COLOUR_RULES = ("color-contrast", "link-in-text-block")  # those whose answer depends on the theme
 # words that a reader should never meet
-LEAKED = ("TypeAliasForwardRef", "_NestedSequence", "Alias for field number")
+LEAKED = ("TypeAliasForwardRef", "_NestedSequence", "Alias for field number", "~typing", "ndarray[")
 # an article in the place of "per", as in 2 a play
 DIALECT = re.compile(r"(?<!±)\b\d[\d.,]*\s(?:a play|a round|an arm|a row)\b")
 TALLEST = 3  # lines in the head of a table
@@ -99,6 +99,13 @@ FITTING = r"""() => {
     const lines = Math.round(inside / parseFloat(look.lineHeight));
     if (lines > TALLEST) found.push(`the head of a table has ${lines} lines: ${shown(row)}`);
   }
+  for (const name of document.querySelectorAll("table.table code .pre"))
+    for (const part of name.childNodes) {
+      const all = document.createRange();
+      all.selectNode(part);
+      const lines = new Set([...all.getClientRects()].map((box) => Math.round(box.top)));
+      if (lines.size > 1) found.push(`a name is broken within a word: ${shown(name)}`);
+    }
   for (const code of document.querySelectorAll("pre"))
     if (code.scrollWidth > code.clientWidth + 1) found.push(`code is cut: ${shown(code)}`);
   const scrolls = (e, axis) => /auto|scroll/.test(getComputedStyle(e)["overflow" + axis]);
@@ -113,6 +120,42 @@ FITTING = r"""() => {
   }
   return found;
 }""".replace("LEAST", str(SMALLEST)).replace("TALLEST", str(TALLEST))
+
+# What must stand in one line and does not.
+LINES = r"""() => {
+  const found = [];
+  const lines = (range) => new Set([...range.getClientRects()].map((r) => Math.round(r.top))).size;
+  const range = document.createRange();
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const node = walk.currentNode, parent = node.parentElement;
+    if (parent.closest("code, pre, script, style, mjx-container, select, [hidden]")) continue;
+    for (const tie of node.data.matchAll(/\d\s%|\S\s[=≥≤<>±]\s\S/g)) {
+      range.setStart(node, tie.index);
+      range.setEnd(node, tie.index + tie[0].length);
+      if (lines(range) > 1) found.push(`a line ends within ${tie[0]} of: ${parent.textContent}`);
+    }
+  }
+  for (const raised of document.querySelectorAll(".bd-article :is(sup, sub)")) {
+    const before = raised.previousSibling;
+    if (!/\S$/.test(before?.data ?? "") || !raised.checkVisibility()) continue;
+    range.selectNodeContents(before);
+    if (raised.getClientRects()[0].top > [...range.getClientRects()].at(-1).bottom - 3)
+      found.push(`a line begins with the raised ${raised.textContent}`);
+  }
+  for (const cell of document.querySelectorAll(".wide-table tbody td")) {
+    range.selectNodeContents(cell);
+    if (/^[−\d][^a-z]*( (to|of) [^a-z]*)?$/i.test(cell.textContent) && lines(range) > 1)
+      found.push(`a number is broken: ${cell.textContent}`);
+  }
+  return found;
+}"""
+
+# Words of a figure have 8 points or more at the size at which it was drawn.
+SHRUNK = r"""() => [...document.querySelectorAll(".cell_output img")]
+  .filter((image) => image.width < image.naturalWidth - 1)
+  .map((image) => `a figure is shown at ${(image.width / image.naturalWidth).toFixed(2)} of its ` +
+    `size: ${image.alt.slice(0, 60)}`)"""
 
 TAB_STOPS = r"""() => [...document.querySelectorAll("mjx-container, mjx-container *")]
   .filter((e) => e.tabIndex >= 0)
@@ -204,6 +247,16 @@ def fitting(page: Page) -> list[str]:
     return list(page.evaluate(FITTING))
 
 
+def lines(page: Page) -> list[str]:
+    """At this width no line ends within an equation or a number."""
+    return list(page.evaluate(LINES))
+
+
+def shrunk(page: Page) -> list[str]:
+    """Where there is room, every figure has the size at which it was drawn."""
+    return list(page.evaluate(SHRUNK))
+
+
 def tab_stops(page: Page) -> list[str]:
     """The keyboard goes from link to link, not through every formula."""
     return list(page.evaluate(TAB_STOPS))
@@ -217,8 +270,14 @@ def words(page: Page) -> list[str]:
     )
     long = [one for one in signatures if len(one) > LONGEST]
     leaked = [word for word in LEAKED if word in text] + DIALECT.findall(text)
-    return [f"{word} is shown" for word in leaked] + [
-        f"a signature has {len(one)} signs: {one[:60]}" for one in long
+    told = page.evaluate(
+        "() => [...document.querySelectorAll('dd > p, dd li code')].map(e => e.innerText)"
+    )
+    raw = [one for one in told if re.search(r"[_^]\{|[\u0302)]_\w\b", one)]
+    return [
+        *(f"{word} is shown" for word in leaked),
+        *(f"a signature has {len(one)} signs: {one[:60]}" for one in long),
+        *(f"an index is not set: {one[:60]}" for one in raw),
     ]
 
 

@@ -47,6 +47,7 @@ def found(
         load(fresh, origin + "index.html", width=375)
         wrong = [*checks.formulas(fresh), *checks.images(fresh), *checks.overflow(fresh)]
         wrong += [*checks.fitting(fresh), *checks.tab_stops(fresh), *checks.words(fresh)]
+        wrong += [*checks.lines(fresh), *checks.shrunk(fresh)]
         wrong += [*checks.links(fresh, origin, folder), *checks.accessibility(fresh)]
         checks.only_new_kinds(fresh, set())
         return [*wrong, *checks.colours(fresh), *watch.wrong]
@@ -62,6 +63,7 @@ def test_a_good_page_passes(found: Found) -> None:
 # Faults that do not change what is said of others stand on one page, each with its own words.
 TOGETHER = {
     f"<dl><dt class='sig'>{'x ' * 400}</dt><dd>y</dd></dl>": "a signature has 799",
+    "<dl><dt>x</dt><dd><p>a bound β_{t−1}</p></dd></dl>": "an index is not set: a bound",
     "<p>Alias for field number 2</p>": "Alias for field number is shown",
     "<script>console.error('bad luck')</script>": "the console has an error: bad luck",
     "<script>throw new Error('worse')</script>": "a script failed: worse",
@@ -85,6 +87,11 @@ TOGETHER = {
     "<button></button>": "button-name: ",
     "<p style='color: #ccc; background: #fff'>pale</p>": "color-contrast: ",
 }
+NARROW_COLUMN = "<table class='table' style='width: 50px; table-layout: fixed'><td>{}</td></table>"
+NAME = "<code><span class='pre' style='overflow-wrap: anywhere'>theorem_three</span></code>"
+RAISED = "<p style='width: 1px; overflow-wrap: anywhere'>(x)<sup>(2)</sup></p>"
+NARROW = "<div class='wide-table' style='width: 8px'><table>{}</table></div>"
+DRAWN = "data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 width=%2240%22/%3E"
 LEFT = "<p style='width: 90px'>words (<span class='math'>{}</span></p>"
 HEAD = "<div class='wide-table'><table><thead><tr><th style='line-height: 1em'>{}</table></div>"
 ALONE = {  # they change the width of the page or its boxes
@@ -96,7 +103,14 @@ ALONE = {  # they change the width of the page or its boxes
     f"<pre style='overflow: hidden'>{'x' * 90}</pre>": "code is cut: xxx",
     f"<pre style='height: 1em; overflow: auto'>{'x<br>' * 9}</pre>": "pre scrolls within",
     WIDE.format(20, f"<table><td>{'x' * 90}</table>"): "a wide div cannot be scrolled",
+    "<p style='width: 1px'>words d &ge; 1</p>": "a line ends within d ≥ 1 of: words",
+    RAISED: "a line begins with the raised (2)",
+    "<p style='width: 1px'>words 99 %</p>": "a line ends within 9 % of: words",
+    NARROW.format("<td>0.1 (0.0 to 0.2)"): "a number is broken: 0.1 (0.0 to 0.2)",
+    f"<div class='cell_output'><img src='{DRAWN}' alt='A' width='20'></div>": "shown at 0.50 of",
     LEFT.format(MATH.format(style="width: 80px")[3:-4]): "a bracket is left behind",
+    "<p style='width: 1px'>costs<br>12 &plusmn; 3, at least</p>": "a line ends within 2 ± 3",
+    NARROW_COLUMN.format(NAME): "a name is broken within a word: theorem",
     WIDE.format(9, WIDE.format(500, f"<p>{'x' * 90}</p>")): "one scrolling box is in another",
 }
 

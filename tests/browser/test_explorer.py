@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Callable
 from pathlib import Path
@@ -100,7 +101,12 @@ def test_a_curve_is_drawn_and_read_out_where_the_table_has_it(explorer: Page) ->
     choose(explorer, world="section6", noise="noise=student-t", horizon=100_000)
     explorer.locator("#explorer-plot").focus()
     explorer.keyboard.press("ArrowRight")
-    explorer.wait_for_function("() => document.getElementById('explorer-readout').textContent")
+    explorer.wait_for_function(
+        "() => document.getElementById('explorer-readout').textContent.startsWith('After')"
+    )
+    for _ in range(7):  # SupBMM has points of its own, and by now its first
+        explorer.keyboard.press("ArrowRight")
+    first = explorer.inner_text("#explorer-readout")
     for _ in range(200):
         explorer.keyboard.press("ArrowRight")
     said = explorer.inner_text("#explorer-readout")
@@ -109,6 +115,10 @@ def test_a_curve_is_drawn_and_read_out_where_the_table_has_it(explorer: Page) ->
     words = [f"{float(f'{x:.4g}'):,.0f}" for x in (at.mean(), low, high)]
     assert said.startswith("After 100,000 plays: ")
     assert f"SupBTC {words[0]} ({words[1]} to {words[2]})" in said
+    drawn = explorer.locator(".hbx-numbers tbody tr").count()
+    assert drawn > 3
+    for one in (first, said):
+        assert len(re.findall(r"\(\S+ to \S+\)", one)) == drawn, one
 
 
 def test_each_line_has_its_name_at_its_end(explorer: Page) -> None:
@@ -186,6 +196,37 @@ def test_every_cost_of_the_board_leads_to_runs_that_give_it(explorer: Page) -> N
     ]
     uniform = costs[list(first["policy"]).index("Uniform")]
     assert [f"{100 * cost / uniform:.4f}" for cost in costs] == list(first["cost"])
+    explorer.set_viewport_size({"width": 390, "height": 900})
+    explorer.wait_for_function("() => !document.querySelector('#explorer-map thead')")
+    for width in (390, 1400):
+        explorer.set_viewport_size({"width": width, "height": 900})
+        wide = explorer.locator(".hbx-wide").evaluate_all(
+            """async (all) => {
+                 await new Promise(requestAnimationFrame);
+                 return all.filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.ariaLabel);
+               }"""
+        )
+        assert wide == [], f"{width}: {wide} must be scrolled sideways"
+
+
+def test_every_choice_has_rows_and_a_phone_has_the_same_numbers(explorer: Page) -> None:
+    for name, file in (("map", "map.csv"), ("board", "leaderboard.csv")):
+        table = pd.read_csv(DATA / file, dtype=str, na_filter=False)
+        noises = explorer.locator(f"#explorer-{name}-noise")
+        for world, rows in table.groupby("instance", sort=False):
+            explorer.locator(f"#explorer-{name}-instance").select_option(str(world))
+            offered = noises.locator("option").evaluate_all("all => all.map((e) => e.value)")
+            assert offered == list(rows["noise"].unique())
+            noises.select_option(offered[-1])
+            assert explorer.locator(f"#explorer-{name} tbody tr").count() > 0
+    numbers = "all => all.map((e) => e.ariaLabel).sort()"
+    buttons = explorer.locator("#explorer-map tbody button")
+    before = buttons.evaluate_all(numbers)
+    widths = set(explorer.locator("#explorer-map tbody td:first-child").all_inner_texts())
+    explorer.set_viewport_size({"width": 390, "height": 900})
+    explorer.wait_for_function("() => !document.querySelector('#explorer-map thead')")
+    assert buttons.evaluate_all(numbers) == before
+    assert explorer.locator("#explorer-map tbody").count() == len(widths)
 
 
 def test_an_address_brings_the_setting_back(explorer: Page) -> None:

@@ -1,7 +1,9 @@
 """Figures: the same bytes each time, words beside the picture, one identity per policy."""
 
 import itertools
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import matplotlib
 import numpy as np
@@ -11,7 +13,7 @@ from matplotlib.colors import to_rgba
 
 import heavybandit as hb
 from heavybandit.engine import POLICIES
-from heavybandit.replication import plotting
+from heavybandit.replication import map_figures, plotting, section_6
 
 
 @pytest.fixture
@@ -192,6 +194,28 @@ def test_words_on_any_colour_can_be_read():
         assert found >= 4.5
 
 
+def in_the_dark(colour):
+    """A colour as the filter of the reading edition shows it, by the matrix of the CSS standard."""
+    css = (Path(__file__).parents[2] / "book" / "_static" / "book.css").read_text()
+    share = float(re.search(r"invert\(([\d.]+)\) hue-rotate\(180deg\)", css)[1])
+    red, green, blue = weights = 0.213, 0.715, 0.072
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    turned = [share * (1 - x) + (1 - share) * x for x in parts]
+    grey = red * turned[0] + green * turned[1] + blue * turned[2]
+    assert sum(weights) == pytest.approx(1)
+    return "#" + "".join(f"{round(255 * min(max(2 * grey - x, 0), 1)):02X}" for x in turned)
+
+
+def test_words_on_bars_and_squares_can_be_read_in_light_and_in_dark():
+    grounds = [*section_6.PARTS.values(), *section_6.STAGES, *map_figures.INK.values()]
+    grounds += [plotting.diverging(x) for x in np.linspace(-1, 1, 21)]
+    for ground in grounds:
+        pair = ground, plotting.over(ground)
+        for shown in (pair, [in_the_dark(colour) for colour in pair]):
+            lower, higher = sorted(plotting.contrast(colour) for colour in shown)
+            assert higher / lower >= 4.5, ground
+
+
 def test_led_labels_keep_apart_and_lead_to_where_their_curves_end(axes):
     axes.set(xlim=(0, 10), ylim=(0, 1))
     ends = {"high": (10.0, 0.51, "#E69F00"), "low": (9.0, 0.5, "#000000")}
@@ -205,8 +229,8 @@ def test_led_labels_keep_apart_and_lead_to_where_their_curves_end(axes):
 
 def test_diverging_colours_are_white_in_the_middle_and_full_beyond_one():
     assert plotting.diverging(0.0) == "#FFFFFF"
-    assert plotting.diverging(-1.0) == plotting.diverging(-7.0) == "#2166AC"
-    assert plotting.diverging(1.0) == plotting.diverging(3.0) == "#D55E00"
+    assert plotting.diverging(-1.0) == plotting.diverging(-7.0) == "#74B3E3"
+    assert plotting.diverging(1.0) == plotting.diverging(3.0) == "#F0984A"
     assert plotting.contrast(plotting.diverging(0.5)) < plotting.contrast(plotting.diverging(0.9))
 
 

@@ -275,8 +275,8 @@ class Uniform(Compiled):
 class GreedyRidge(Compiled):
     """Plays the arm with the largest ridge estimate xᵀθ̂, θ̂ = (λI + VᵀV)⁻¹Vᵀy.
 
-    With several `plays` a round y is their plain mean: what medians of as many are to be compared
-    with. `ridge` is λ; the mean of p plays with λ = 1 weighs like single plays with λ = p.
+    With several `plays` per round, y is their plain mean: what medians of as many are to be
+    compared with. `ridge` is λ; the mean of p plays with λ = 1 weighs like single plays with λ = p.
     """
 
     look = Look("#666666", "X", "-.")

@@ -19,7 +19,7 @@ from .what_is_left_open import INSTANCES, LAWS, SCALES, VERDICTS, WIDTHS, Cell, 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-INK = dict(zip(VERDICTS, ("#0072B2", "#E69F00", "#E3D8EE", "#BBBBBB"), strict=True))
+INK = dict(zip(VERDICTS, ("#0072B2", "#EBA81E", "#E3D8EE", "#BBBBBB"), strict=True))
 NAMES = dict(zip(INSTANCES, ("aligned", "misaligned", "symmetric"), strict=True))
 WORDS = dict(
     zip(WIDTHS, ("as printed", "× 0.1", "× 0.01", "calibrated", "circulated"), strict=True)

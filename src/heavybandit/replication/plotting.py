@@ -356,8 +356,11 @@ def led_labels(
 
 
 def diverging(x: float) -> str:
-    """Blue below 0, white at 0, orange above; full at −1 and 1, and beyond."""
-    full = "#2166AC" if x < 0 else "#D55E00"
+    """Blue below 0, white at 0, orange above; full at −1 and 1, and beyond.
+
+    Light enough for black words, which a dark page turns into white ones on dark colours.
+    """
+    full = "#74B3E3" if x < 0 else "#F0984A"
     share = min(1.0, abs(x))
     parts = [255 + share * (int(full[i : i + 2], 16) - 255) for i in (1, 3, 5)]
     return "#" + "".join(f"{round(part):02X}" for part in parts)

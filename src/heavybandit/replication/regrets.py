@@ -310,7 +310,7 @@ def learning_figure(
     left, right   sets of runs of one policy; the first with the printed widths, a second with
                   the widths that its settings say
     """
-    figure, axes = plotting.panels(2, size=(8.4, 4.2), sharey=True)
+    figure, axes = plotting.panels(2, size=(8.0, 4.2), sharey=True)
     last = max(one.horizon for one in left[0])
     for ax, sets, name in ((axes[0], left, "ε = 1"), (axes[1], right, "ε = ½")):
         ends = np.array([1e4, last])
@@ -339,7 +339,7 @@ def learning_figure(
 
 def stages_figure(sets: dict[str, list[Runs]], deepest: int, title: str) -> Figure:
     """The share of its rounds that each stage explored, one bar per horizon, one panel per set."""
-    figure, axes = plotting.panels(len(sets), size=(8.4, 3.8), sharey=True)
+    figure, axes = plotting.panels(len(sets), size=(8.0, 3.8), sharey=True)
     for ax, (name, mine) in zip(axes, sets.items(), strict=True):
         shares = np.zeros((len(mine), max(one.explored.shape[1] for one in mine)))
         for i, one in enumerate(mine):

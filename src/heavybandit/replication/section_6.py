@@ -325,9 +325,10 @@ def differences(every: Mapping[tuple[str, int, str], Runs]) -> Figure:
 PARTS = {
     "rank 1 (best, narrowest)": "#0072B2",
     "ranks 2 to 10": "#A9CFE5",
-    "ranks 11 to 19": "#F2C9A8",
-    "rank 20 (worst, widest)": "#D55E00",
+    "ranks 11 to 19": "#F9E0CC",
+    "rank 20 (worst, widest)": "#F0984A",
 }
+STAGES = ("#0072B2", "#EBA81E", "#5CC3A0")
 
 
 def ranks(seen: Mapping[str, list[Habits]]) -> Figure:
@@ -395,7 +396,7 @@ def stages(every: Mapping[tuple[str, int, str], Runs], noise: str = "student-t")
         [f"{'stage ' if x > 12 else ''}{s + 1}: {x:.0f} %" for s, x in enumerate(row)]
         for row in bars.tolist()
     ]
-    plotting.stacked(axes, names, bars, ("#0072B2", "#E69F00", "#009E73"), words)
+    plotting.stacked(axes, names, bars, STAGES, words)
     axes.set_xlabel("% of all rounds; no round of any run exploited", fontsize=9)
     axes.tick_params(axis="x", labelsize=9)
     plotting.finding(figure, "No run gets past stage 3, and at 10⁴ plays none leaves stage 1")

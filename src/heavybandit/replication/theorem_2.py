@@ -29,7 +29,7 @@ EXPERIMENTS = (
 
 def cost_figure(found: list[Runs], uniform: float, folder: str | Path, title: str) -> Figure:
     """Cost along the run of the first seed, one panel per horizon, and that of uniform play."""
-    figure, axes = plotting.panels(len(found), size=(8.4, 3.4), sharey=True)
+    figure, axes = plotting.panels(len(found), size=(8.0, 3.4), sharey=True)
     for ax, one in zip(axes, found, strict=True):
         plays, regret = curves(one, "theorem_section6", folder)
         edges = np.r_[0, plays]

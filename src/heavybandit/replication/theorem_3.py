@@ -289,7 +289,7 @@ def other_instances(horizon: int, dim: int, n_arms: int) -> list[dict[str, Any]]
     capped = LowerBound(T, dim, K, 1.0, "capped")
     kinds = (
         ("printed γ, means 2γ and 0", S, 2 * gamma),
-        ("printed γ, means 192^(−½) and 0", few, few**-0.5),
+        ("printed γ, means 1/√192 and 0", few, few**-0.5),
         ("γ of Theorem 3′, means 2γ and γ", S, 2 * capped.gamma),
     )
     least = [until_the_first_payoff(T, S, K, mean, gamma) for _, S, mean in kinds[:2]]

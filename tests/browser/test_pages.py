@@ -379,7 +379,7 @@ def test_the_names_of_rows_stay_in_sight_while_a_wide_table_is_scrolled(open_pag
     cells = page.locator(".wide-table", has_text="Training cells and held-out cells")
     assert cells.get_attribute("tabindex") is None
     assert cells.locator("tr.group").all_inner_texts() == ["training", "held out"]
-    board = page.locator(".wide-table", has_text="over 14 held-out cells, 8 seeds")
+    board = page.locator(".wide-table", has_text="over 14 held-out cells, 24 seeds")
     assert board.locator("tr.group").count() == 4  # each name once
     assert board.locator("thead th").first.inner_text() == "entry"
     beside = page.locator(".wide-table", has_text="beside everyone who is not tuned")

@@ -7,8 +7,8 @@ class MyPolicy:
     plays = 1  # how often the chosen arm is played in a round
 
     # Called with horizon (plays in all), n_arms and dim. Settings of your own, such as clip, are
-    # given on the command line: --set clip=5. An argument called seed gets the run's seed (use
-    # np.random.default_rng(seed) if you need luck), one called v the bound on the payoffs' raw
+    # given on the command line: --set clip=5. An argument called seed gets the run's seed (for
+    # random numbers use np.random.default_rng(seed)), one called v the bound on the payoffs' raw
     # 1+eps moment.
     def __init__(self, horizon, n_arms, dim, clip=3.0, ridge=30.0):
         self.rounds = horizon // self.plays  # how many rounds you will be asked for

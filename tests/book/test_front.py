@@ -74,7 +74,7 @@ def test_three_questions_are_answered_with_the_recorded_numbers() -> None:
     said = " ".join(front.answers(ENTRIES, board).split())
     assert "the 2 held-out worlds with skewed noise: tuned HvtUCB, 15.0 % of uniform play" in said
     assert "tuned ridge regression costs 20.0 %, and SafeRidge, which needs no tuning, 37.0" in said
-    assert "in none of these worlds any entry costs significantly less" in said
+    assert "in none of these worlds does an entry cost significantly less" in said
     board.loc[1, "over_ridge_off"] = 8.0
     assert (
         "in 1 of these worlds some entry, but none in more than 1 of them, costs"

@@ -22,6 +22,7 @@ from heavybandit.pipeline.spec import EXPERIMENTS
 from heavybandit.replication import catalogue  # noqa: F401  (names the experiments)
 from heavybandit.replication import what_is_left_open as atlas
 from heavybandit.replication.plotting import look
+from heavybandit.replication.protocol import Judged
 
 SAME = ["world", "world_settings", "policy", "settings", "horizon"]
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -32,6 +33,15 @@ Ref = tuple[str, int]  # a table and the number of a group in it
 def groups(name: str, folder: Path) -> list[Group]:
     """The groups of a table in the order of its runs, with a curve where the runs have one."""
     table = pd.read_csv(folder / f"{name}.runs.csv", na_filter=False)
+    plan = EXPERIMENTS.get(name)
+    if (
+        plan is not None and getattr(plan, "spec", None) is Judged
+    ):  # its lines are short; what was run says the rest
+        specs: list[Any] = plan.runs()
+        table["world"] = [spec.world.name for spec in specs]
+        table["world_settings"] = [spec.world.settings() for spec in specs]
+        table["settings"] = [spec.policy.settings() for spec in specs]
+        table["horizon"] = [spec.horizon for spec in specs]
     if not {*SAME, "seed", "plays", "regret"} <= set(table.columns):
         return []  # of another kind: coverage, or leaps
     curves = pd.read_csv(folder / f"{name}.curves.csv")

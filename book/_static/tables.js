@@ -108,8 +108,8 @@ function stackNames(table) {
 function unstackNames(table) {
   for (const above of table.querySelectorAll("tr.name-above")) {
     const [name] = above.cells;
-    name.removeAttribute("colspan");
-    above.nextElementSibling.prepend(name);
+    name?.removeAttribute("colspan"); // there may be none while a page is being taken apart
+    above.nextElementSibling?.prepend(...above.cells);
     above.remove();
   }
 }

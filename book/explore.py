@@ -34,9 +34,8 @@ def groups(name: str, folder: Path) -> list[Group]:
     """The groups of a table in the order of its runs, with a curve where the runs have one."""
     table = pd.read_csv(folder / f"{name}.runs.csv", na_filter=False)
     plan = EXPERIMENTS.get(name)
-    if (
-        plan is not None and getattr(plan, "spec", None) is Judged
-    ):  # its lines are short; what was run says the rest
+    if plan is not None and getattr(plan, "spec", None) is Judged:
+        # Its lines are short; what was run says the rest.
         specs: list[Any] = plan.runs()
         table["world"] = [spec.world.name for spec in specs]
         table["world_settings"] = [spec.world.settings() for spec in specs]

@@ -9,10 +9,12 @@ import pandas as pd
 import pytest
 
 import prose
+from heavybandit.replication import board_tables
 
 ROOT = Path(__file__).parents[2]
 BOARD_TABLE = pd.read_csv(ROOT / "data" / "leaderboard.csv")
 MEANS = BOARD_TABLE.groupby("policy").cost.mean()
+SKEWED = board_tables.skewed(BOARD_TABLE).groupby("policy").cost.mean()
 COSTS = {
     (f"{instance}, {noise}", policy): cost
     for instance, noise, policy, cost in zip(
@@ -25,7 +27,8 @@ FOR_HEAVY_TAILS = ("SupBMM", "SupBTC", "MoM", "CRT", "MENU", "TOFU", "HeavyOFUL"
 def cited(text: str) -> list[tuple[list[str], str]]:
     """Of each comment that names costs: what it names, and the words between it and the last one.
 
-    A comment is a list of CELL: POLICY, separated by semicolons; `mean` stands for all cells.
+    A comment is a list of CELL: POLICY, separated by semicolons; `mean` stands for all cells,
+    and `skewed` for those with skewed noise.
     """
     pieces = prose.COSTS.split(text)
     return [
@@ -37,7 +40,8 @@ def cited(text: str) -> list[tuple[list[str], str]]:
 def cost_of(name: str) -> str:
     """The recorded cost that a name in a comment stands for, in whole percent."""
     cell, _, policy = name.rpartition(": ")
-    return f"{MEANS[policy] if cell == 'mean' else COSTS[cell, policy]:.0f}"
+    over_cells = {"mean": MEANS, "skewed": SKEWED}
+    return f"{over_cells[cell][policy] if cell in over_cells else COSTS[cell, policy]:.0f}"
 
 
 ADVICE = {

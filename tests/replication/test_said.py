@@ -185,7 +185,7 @@ PAGES: dict[str, dict[str, Source]] = {
         "costs {27.4} %, and": Is(lambda: out.skewed_costs()[1:2], "{:.1f}".format),
         "tuning, {37.7} %": Is(lambda: out.skewed_costs()[2:], "{:.1f}".format),
         "in {3} of these worlds some entry": Is(lambda: out.below_ridge()[:1]),
-        "none in more than {1} of them": Is(lambda: out.below_ridge()[1:]),
+        "no entry does in more than {1} of them": Is(lambda: out.below_ridge()[1:]),
         "best one there": NAME,
     },
     "poster": {

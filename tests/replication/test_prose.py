@@ -41,7 +41,6 @@ LISTED: dict[str, dict[str, str]] = {  # chapter → why → numbers
         BY_HAND: "0.06 3.75 80",
         ROUNDED: "2.4 4.9 8·10¹⁰",
         TIED_HERE: "31 0.73 10⁻⁵",
-        ELSEWHERE: "0.79",
     },
     "04": {
         SETTING: "0.05 1.6 2.2 16th 64th 256th",

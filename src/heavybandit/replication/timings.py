@@ -277,7 +277,7 @@ def draw_suspects(kept: Mapping[str, Mapping[str, Floats]], block: int) -> Figur
 
 GROWTH = (
     ("T", "horizon T, plays", "T: from 10⁴ to 10⁷ plays none grows fivefold"),
-    ("d", "dimensions d", "d: TOFU grows like d³, the others far less"),
+    ("d", "dimensions d", "d: TOFU grows most, all less than like d²"),
     ("K", "arms K", "K: all grow less than in proportion"),
     ("eps", "ε", "ε: only TOFU's time depends on it"),
 )

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+import heavybandit as hb
 from heavybandit import later
 from heavybandit.engine import huber
 from heavybandit.engine import state as names
@@ -100,17 +101,14 @@ def filled(V, y, sigma, tau, ridge, radius):
     side = np.sign(paid) * (np.abs(paid) > tau)  # at θ = 0
     inside = side == 0
     pull = np.where(inside, paid, side * np.where(inside, 0.0, tau))[:, None] * scaled
-    surely_inside = ~suspicious & ~surely_clipped
-    state.huber.gram[:] = ridge * np.eye(d) + scaled[surely_inside].T @ scaled[surely_inside]
-    state.total[0] = pull[~suspicious].sum(axis=0)
-    state.huber.M[:] = ridge * np.eye(d) + scaled[inside].T @ scaled[inside]
-    state.huber.c[:] = pull.sum(axis=0)
+    state.huber.gram[:] = ridge * np.eye(d) + scaled[inside].T @ scaled[inside]
+    state.huber.pull[:] = pull.sum(axis=0)
     state.A_inv[0] = np.linalg.inv(ridge * np.eye(d) + scaled.T @ scaled)
     rows = np.column_stack([scaled, paid, tau, side])[suspicious]
     state.stage[0, names.N_SUSPECTS] = len(rows)
-    state.huber.clipped[names.NOW] = np.count_nonzero(side)
-    state.huber.clipped[names.ALWAYS] = np.count_nonzero(surely_clipped)
-    return state._replace(suspects=np.ascontiguousarray(rows[None]))
+    state.huber.clipped[0] = np.count_nonzero(side)
+    huber_state = state.huber._replace(due=np.zeros(len(rows)))
+    return state._replace(suspects=np.ascontiguousarray(rows[None]), huber=huber_state)
 
 
 def test_the_compiled_fit_is_the_minimum_whatever_the_data():
@@ -156,6 +154,49 @@ def test_the_compiled_fit_is_the_literal_regression(seed):
     np.testing.assert_allclose(theta, later.huber_regression(*data), atol=1e-11)
     assert huber.fit(state, data[-1]) <= 1
     np.testing.assert_allclose(state.theta[0], theta, atol=1e-13)
+
+
+@settings(max_examples=12)
+@given(
+    seed=st.integers(0, 2**32),
+    threshold_scale=st.sampled_from([0.001, 0.003, 0.02]),
+    size=st.sampled_from([1.0, 5.0, 40.0]),
+)
+def test_suspects_that_are_passed_over_are_on_their_sides(seed, threshold_scale, size):
+    """After every round all suspects stand where θ̂ puts them, looked at or not."""
+    rng = np.random.default_rng(seed)
+    T, K, d = 300, 4, 3
+    knobs = {"width_scale": 1e-3, "threshold_scale": threshold_scale, "ridge": 1e-3}
+    policy = hb.HeavyOFUL(T, K, d, v=0.01, **knobs)
+    passed_over = 0
+    for X in section6_contexts(rng, T, K, d):
+        policy.update(X[policy.select(X)].sum() + size * rng.standard_t(1.5, size=1))
+        state = policy._state
+        kept = state.suspects[0, : policy.diagnostics["suspects"]]
+        passed_over += np.count_nonzero(state.huber.due[: len(kept)] > state.huber.gone[0])
+        assert [huber.side_at(one, state.theta[0]) for one in kept] == kept[:, -1].tolist()
+    assert len(kept) < 5 or passed_over > len(kept)
+
+
+@given(seed=st.integers(0, 2**32))
+def test_what_is_taken_out_of_the_quadratic_leaves_nothing_behind(seed):
+    """Rounds of very different weights put in, and most of the heavy ones taken out again."""
+    rng = np.random.default_rng(seed)
+    d, n = 2, 60
+    state = new_state(kind=names.HEAVY_OFUL, n_arms=2, dim=d, plays=1, ridge=1e-3)
+    weights = 10.0 ** rng.uniform(-8, 4, size=n)
+    rows, pulls = rng.normal(size=(n, d)) * weights[:, None], rng.normal(size=n) * weights
+    out = np.flatnonzero((weights > 1e-3) & (rng.random(n) < 0.9))
+    for sign, chosen in ((1.0, range(n)), (-1.0, out)):
+        for k in chosen:
+            huber.count(state.huber, rows[k], pulls[k], 0.0, sign)
+    left = np.setdiff1d(np.arange(n), out)
+    wanted = math.fsum([1e-3, *(rows[left, 0] * rows[left, 0])])
+    assert state.huber.gram[0, 0] == pytest.approx(wanted, rel=1e-15)
+    crossed = rows[left, 0] * rows[left, 1]
+    assert abs(state.huber.gram[0, 1] - math.fsum(crossed)) <= 1e-15 * np.abs(crossed).sum()
+    pulled = rows[left, 0] * pulls[left]
+    assert abs(state.huber.pull[0] - math.fsum(pulled)) <= 1e-15 * np.abs(pulled).sum()
 
 
 @pytest.mark.parametrize("paid", [0.1 * k for k in range(1, 10)])

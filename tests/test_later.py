@@ -195,7 +195,8 @@ def test_heavy_oful_agrees_on_the_sphere_and_in_the_ball(eps: float, constants: 
     size, width_scale = (100.0, 1e-3) if constants == "theory" else (1000.0, 1.0)
     more = {"width_scale": width_scale, "threshold_scale": 0.1, "constants": constants}
     fast, on_sphere = agree("HeavyOFUL", eps, 150, size, **more)
-    assert fast._state.huber.clipped[names.ALWAYS] > 20
+    kept = fast._state.suspects[0, : fast.diagnostics["suspects"]]
+    assert fast._state.huber.clipped[0] - np.count_nonzero(kept[:, -1]) > 20  # at every θ
     assert 20 < clips_of(fast) < 140
     assert on_sphere > 20
     assert on_sphere < 140 or constants == "circulated"  # whose small λ holds nothing back

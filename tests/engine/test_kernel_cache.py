@@ -138,7 +138,7 @@ def test_that_kernels_are_compiled_is_said_without_a_terminal_too_and_once(
 
 
 def test_every_family_of_kernels_is_compiled_before_the_tests() -> None:
-    warmed = {build(name, 5, 3, long=False)._kernels for name in warm.FAMILIES}
+    warmed = {build(name, 5, 3, long=False)._loop for name in warm.FAMILIES}
     assert warmed == set(drive.FAMILIES.values())
 
 
@@ -154,7 +154,7 @@ class ReadOnly(SameArms):
 def test_no_contexts_noise_or_copy_has_a_kernel_compiled_again() -> None:
     """Contexts that may not be written, whole numbers in a noise, a copy that is shown zeros."""
     whole = hb.noise.Varying(hb.noise.Gaussian(0.1), base=1, growth=2)
-    kernels = drive.UNIFORM.play_block, offers.price
+    kernels = drive.play_any, offers.price
     compiled = []
     for world in (SameArms(np.eye(2), [0.5, 0.1]), ReadOnly(np.eye(2), [0.5, 0.1], whole)):
         hb.simulate(hb.Uniform(10, 2, 2), world)

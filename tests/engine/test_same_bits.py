@@ -158,3 +158,22 @@ def test_luck_is_one_draw_a_round_for_any_rule_of_exploring():
     luck = [np.random.default_rng(np.random.SeedSequence(s, spawn_key=(2,))) for s in range(300)]
     assert arms == [int(rng.random() * 5) for rng in luck]
     assert [hb.Uniform(100, 5, 5, seed=s).select(X) for s in range(300)] == arms
+
+
+@pytest.mark.parametrize("name", ["Uniform", "LinUCB", "Thompson"])
+def test_a_block_after_single_rounds_goes_on_as_they_would(name: str) -> None:
+    """Also after a round that was only offered: the loop was last entered for a part of a round."""
+    n, (rng, form) = 20, (np.random.default_rng(3), hb.noise.Form())
+    X, draws = WORLD.contexts(rng, 0, n, 1), rng.standard_t(3, size=n)
+    means = np.ascontiguousarray(X @ WORLD.theta_star(0))
+    mixed, single = (getattr(hb, name)(n, 6, 4, seed=5) for _ in range(2))
+    arms = []
+    for t in range(n):
+        arms.append(single.select(X[t]))
+        single.update(form.payoffs(means[t, arms[t]], draws[t : t + 1]))
+    for t in range(4):
+        mixed.update(form.payoffs(means[t, mixed.select(X[t])], draws[t : t + 1]))
+    mixed.select(X[4])
+    curve, played = np.empty(n - 4), np.empty(n - 4, dtype=np.int64)
+    mixed.play_block(X[4:], means[4:], means[4:].max(axis=1), draws[4:], form, 0.0, curve, played)
+    assert played.tolist() == arms[4:]

@@ -2,11 +2,11 @@
 
 from . import later, policies
 from ._cache import drop_stale_binaries
-from .drive import UNIFORM
+from .drive import play_any
 from .later import *  # noqa: F403
 from .policies import *  # noqa: F403
 
-drop_stale_binaries(UNIFORM.play_block)  # numba loads a binary at a kernel's first call, not before
+drop_stale_binaries(play_any)  # numba loads a binary at a kernel's first call, not before
 
 POLICIES: dict[str, type[policies.Compiled]] = {
     name: kind

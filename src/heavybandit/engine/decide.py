@@ -217,22 +217,29 @@ def choose_by_bound(state, X, truth):
     factor = width_factor(state.num, kind, float(clock[st.ROUND]))
     if factor != 0.0:
         set_widths(state.A_inv[s], state.X_T, 0, n, line, factor)
-    if kind in st.BMM or kind in st.BTC:
+    if kind != st.MENU:
         set_bounds(state, s, n, truth)
         return lowest_near_best(line[st.UPPER], n)
-    theta = state.theta[s]
-    if kind == st.MENU:
-        menu_estimate(state)
-        theta = state.vector[st.THETA_NOW]
-    combine(theta, state.X_T, n, line[st.R_HAT])
-    if kind == st.TOFU and state.stage[0, st.N_SUSPECTS] > 0:
+    menu_estimate(state)
+    combine(state.vector[st.THETA_NOW], state.X_T, n, line[st.R_HAT])
+    return best_of_regression(state, n, factor, truth)
+
+
+@inlined
+def choose_by_dropping(state, X, truth):
+    """TOFU's largest upper bound: θ̂ without the suspects, and with them where they may matter."""
+    line = state.line
+    n = state.alive.size
+    transpose(X, state.X_T, 0, n)
+    factor = width_factor(state.num, st.TOFU, float(state.clock[st.ROUND]))
+    if factor != 0.0:
+        set_widths(state.A_inv[0], state.X_T, 0, n, line, factor)
+    combine(state.theta[0], state.X_T, n, line[st.R_HAT])
+    if state.stage[0, st.N_SUSPECTS] > 0:
         share = state.tofu.reach[0] / factor if factor > 0.0 else math.inf
-        if clock[st.AUDIT] == 1 or not settled(line, n, share, truth):
+        if state.clock[st.AUDIT] == 1 or not settled(line, n, share, truth):
             tofu_suspects(state, n, factor, truth)
-    if factor <= 0.0:
-        return lowest_near_best(line[st.R_HAT], n)
-    add_widths(line, state.alive, n, truth, state.counts)
-    return lowest_near_best(line[st.UPPER], n)
+    return best_of_regression(state, n, factor, truth)
 
 
 @inlined
@@ -248,6 +255,13 @@ def choose_by_regression(state, X, truth):
     if kind == st.BLIND:  # the narrowest arm has the largest −√(xᵀA⁻¹x)
         return lowest_near_best(line[st.WIDTH], n)
     combine(state.theta[0], state.X_T, n, line[st.R_HAT])
+    return best_of_regression(state, n, factor, truth)
+
+
+@inlined
+def best_of_regression(state, n, factor, truth):
+    """The arm with the largest r̂ + w, or r̂ if there are no widths."""
+    line = state.line
     if factor <= 0.0:
         return lowest_near_best(line[st.R_HAT], n)
     add_widths(line, state.alive, n, truth, state.counts)

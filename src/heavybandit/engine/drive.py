@@ -1,18 +1,26 @@
 """The loop: choose, pay, learn. One round at a time, or a whole block of rounds in one call.
 
 There is a loop for each family of policies, so that a run compiles what it needs and no more: all
-in one took a minute and a half, whichever policy was to play.
+in one took a minute and a half, whichever policy was to play. Whoever plays round by round enters
+the same loop for one part of a round (clock[PART]): kernels of their own for choosing and learning
+would translate everything a second time.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
 from ..policy import LARGEST, TIE
 from . import state as st
 from ._compile import apart, compiled, inlined
-from .decide import begin, choose_by_bound, choose_by_regression, choose_by_stages, width_factor
+from .decide import (
+    begin,
+    choose_by_bound,
+    choose_by_dropping,
+    choose_by_regression,
+    choose_by_stages,
+    width_factor,
+)
 from .huber import clipped_ucb_learn, heavy_oful_learn, hvt_ucb_learn
 from .linear import add_context, combine, copy, lowest_near_best, solve, transpose
 from .medians import columns_learn, mom_payoff
@@ -21,19 +29,11 @@ from .thompson import draw_theta, rotate_in
 from .tofu import tofu_learn
 from .truncation import add_payoff, btc_learn
 
-
-class Kernels(NamedTuple):
-    """What drives the policies of a family.
-
-    choose(state, X, luck, truth) chooses an arm for the contexts X and leaves the choice pending;
-    `luck` is what the policy has drawn for the round, one number or, in Thompson sampling, d;
-    `truth`, the true means, is only counted against the intervals; NaN where it is not known.
-    learn(state, x, payoffs) puts the round into what the policy keeps, and goes on to the next.
-    """
-
-    choose: Any
-    learn: Any
-    play_block: Any
+# Two parts of a round, as inlined functions. choose_…(state, X, luck, truth) chooses an arm for the
+# contexts X and leaves the choice pending; `luck` is what the policy has drawn for the round, one
+# number or, in Thompson sampling, d; `truth`, the true means, is only counted against the
+# intervals; NaN where it is not known. learn_…(state, x, payoffs) puts the round into what the
+# policy keeps, and goes on to the next.
 
 
 @inlined
@@ -51,9 +51,16 @@ def choose_stages(state, X, luck, truth):
 
 @inlined
 def choose_bound(state, X, _luck, truth):
-    """FlatBMM, FlatBTC, MENU and TOFU."""
+    """FlatBMM, FlatBTC and MENU."""
     begin(state, X.shape[0])
     state.clock[st.ARM] = choose_by_bound(state, X, truth)
+
+
+@inlined
+def choose_dropping(state, X, _luck, truth):
+    """TOFU."""
+    begin(state, X.shape[0])
+    state.clock[st.ARM] = choose_by_dropping(state, X, truth)
 
 
 @inlined
@@ -103,15 +110,21 @@ def learn_stages(state, x, payoffs):
 
 @inlined
 def learn_bound(state, x, payoffs):
-    """FlatBMM, FlatBTC, MENU and TOFU."""
+    """FlatBMM, FlatBTC and MENU."""
     book(state.counts, state.stage, state.clock)
-    kind, grows = state.clock[st.KIND], state.clock[st.GROWS]
-    if kind in st.BMM or kind == st.MENU:
-        columns_learn(state, grows, x, payoffs)
-    elif kind in st.BTC:
+    grows = state.clock[st.GROWS]
+    if state.clock[st.KIND] in st.BTC:
         btc_learn(state, grows, x, payoffs[0])
     else:
-        tofu_learn(state, grows, x, payoffs[0])
+        columns_learn(state, grows, x, payoffs)
+    end(state.clock)
+
+
+@inlined
+def learn_dropping(state, x, payoffs):
+    """TOFU."""
+    book(state.counts, state.stage, state.clock)
+    tofu_learn(state, x, payoffs[0])
     end(state.clock)
 
 
@@ -220,158 +233,204 @@ def pay(payoffs, mean, draws, first, form):
 # Each of these plays the rounds of a block and returns how many were played. Fewer than all means
 # that the state is full (clock[FULL] is 1) or that the next payoff is not finite or too large (it
 # is 0). `truth` is what payoffs are on average, against which intervals are held; `stages` is
-# filled with the stage in which each round chose its arm, 0 for policies without. They are the same
-# but for what they call: a kernel that is handed another one is compiled in every process anew.
+# filled with the stage in which each round chose its arm, 0 for policies without. If clock[PART] is
+# CHOOSE, they stop once the first round's arm is chosen; if it is LEARN, an arm has been chosen and
+# state.payoffs are there: nothing is drawn, paid or recorded. They are the same but for what they
+# call: a kernel that is handed another one is compiled in every process anew.
 
 
 @apart
 def play_any(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
     payoffs, clock = state.payoffs, state.clock
-    plays = payoffs.size
+    plays, part = payoffs.size, clock[st.PART]
     for t in range(X.shape[0]):
         if clock[st.FULL] == 1:
             return t
-        choose_any(state, X[t], luck[t], truth[t])
+        if part != st.LEARN:
+            choose_any(state, X[t], luck[t], truth[t])
         arm = clock[st.ARM]
-        if not pay(payoffs, means[t, arm], draws, t * plays, form):
+        if part == st.CHOOSE:
+            return t
+        if part == st.PLAY and not pay(payoffs, means[t, arm], draws, t * plays, form):
             return t
         learn_nothing(state, X[t, arm], payoffs)
-        regret += plays * (best[t] - means[t, arm])
-        curve[t] = regret
-        arms[t] = arm
-        stages[t] = clock[st.DEPTH]
+        if part == st.PLAY:
+            regret += plays * (best[t] - means[t, arm])
+            curve[t] = regret
+            arms[t] = arm
+            stages[t] = clock[st.DEPTH]
     return X.shape[0]
 
 
 @apart
 def play_stages(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
     payoffs, clock = state.payoffs, state.clock
-    plays = payoffs.size
+    plays, part = payoffs.size, clock[st.PART]
     for t in range(X.shape[0]):
         if clock[st.FULL] == 1:
             return t
-        choose_stages(state, X[t], luck[t], truth[t])
+        if part != st.LEARN:
+            choose_stages(state, X[t], luck[t], truth[t])
         arm = clock[st.ARM]
-        if not pay(payoffs, means[t, arm], draws, t * plays, form):
+        if part == st.CHOOSE:
+            return t
+        if part == st.PLAY and not pay(payoffs, means[t, arm], draws, t * plays, form):
             return t
         learn_stages(state, X[t, arm], payoffs)
-        regret += plays * (best[t] - means[t, arm])
-        curve[t] = regret
-        arms[t] = arm
-        stages[t] = clock[st.DEPTH]
+        if part == st.PLAY:
+            regret += plays * (best[t] - means[t, arm])
+            curve[t] = regret
+            arms[t] = arm
+            stages[t] = clock[st.DEPTH]
     return X.shape[0]
 
 
 @apart
 def play_bound(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
     payoffs, clock = state.payoffs, state.clock
-    plays = payoffs.size
+    plays, part = payoffs.size, clock[st.PART]
     for t in range(X.shape[0]):
         if clock[st.FULL] == 1:
             return t
-        choose_bound(state, X[t], luck[t], truth[t])
+        if part != st.LEARN:
+            choose_bound(state, X[t], luck[t], truth[t])
         arm = clock[st.ARM]
-        if not pay(payoffs, means[t, arm], draws, t * plays, form):
+        if part == st.CHOOSE:
+            return t
+        if part == st.PLAY and not pay(payoffs, means[t, arm], draws, t * plays, form):
             return t
         learn_bound(state, X[t, arm], payoffs)
-        regret += plays * (best[t] - means[t, arm])
-        curve[t] = regret
-        arms[t] = arm
-        stages[t] = clock[st.DEPTH]
+        if part == st.PLAY:
+            regret += plays * (best[t] - means[t, arm])
+            curve[t] = regret
+            arms[t] = arm
+            stages[t] = clock[st.DEPTH]
+    return X.shape[0]
+
+
+@apart
+def play_dropping(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
+    payoffs, clock = state.payoffs, state.clock
+    plays, part = payoffs.size, clock[st.PART]
+    for t in range(X.shape[0]):
+        if clock[st.FULL] == 1:
+            return t
+        if part != st.LEARN:
+            choose_dropping(state, X[t], luck[t], truth[t])
+        arm = clock[st.ARM]
+        if part == st.CHOOSE:
+            return t
+        if part == st.PLAY and not pay(payoffs, means[t, arm], draws, t * plays, form):
+            return t
+        learn_dropping(state, X[t, arm], payoffs)
+        if part == st.PLAY:
+            regret += plays * (best[t] - means[t, arm])
+            curve[t] = regret
+            arms[t] = arm
+            stages[t] = clock[st.DEPTH]
     return X.shape[0]
 
 
 @apart
 def play_ridge(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
     payoffs, clock = state.payoffs, state.clock
-    plays = payoffs.size
+    plays, part = payoffs.size, clock[st.PART]
     for t in range(X.shape[0]):
         if clock[st.FULL] == 1:
             return t
-        choose_ridge(state, X[t], luck[t], truth[t])
+        if part != st.LEARN:
+            choose_ridge(state, X[t], luck[t], truth[t])
         arm = clock[st.ARM]
-        if not pay(payoffs, means[t, arm], draws, t * plays, form):
+        if part == st.CHOOSE:
+            return t
+        if part == st.PLAY and not pay(payoffs, means[t, arm], draws, t * plays, form):
             return t
         learn_ridge(state, X[t, arm], payoffs)
-        regret += plays * (best[t] - means[t, arm])
-        curve[t] = regret
-        arms[t] = arm
-        stages[t] = clock[st.DEPTH]
+        if part == st.PLAY:
+            regret += plays * (best[t] - means[t, arm])
+            curve[t] = regret
+            arms[t] = arm
+            stages[t] = clock[st.DEPTH]
     return X.shape[0]
 
 
 @apart
 def play_huber(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
     payoffs, clock = state.payoffs, state.clock
-    plays = payoffs.size
+    plays, part = payoffs.size, clock[st.PART]
     for t in range(X.shape[0]):
         if clock[st.FULL] == 1:
             return t
-        choose_ridge(state, X[t], luck[t], truth[t])
+        if part != st.LEARN:
+            choose_ridge(state, X[t], luck[t], truth[t])
         arm = clock[st.ARM]
-        if not pay(payoffs, means[t, arm], draws, t * plays, form):
+        if part == st.CHOOSE:
+            return t
+        if part == st.PLAY and not pay(payoffs, means[t, arm], draws, t * plays, form):
             return t
         learn_huber(state, X[t, arm], payoffs)
-        regret += plays * (best[t] - means[t, arm])
-        curve[t] = regret
-        arms[t] = arm
-        stages[t] = clock[st.DEPTH]
+        if part == st.PLAY:
+            regret += plays * (best[t] - means[t, arm])
+            curve[t] = regret
+            arms[t] = arm
+            stages[t] = clock[st.DEPTH]
     return X.shape[0]
 
 
 @apart
 def play_drawn(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
     payoffs, clock = state.payoffs, state.clock
-    plays = payoffs.size
+    plays, part = payoffs.size, clock[st.PART]
     for t in range(X.shape[0]):
         if clock[st.FULL] == 1:
             return t
-        choose_drawn(state, X[t], luck[t], truth[t])
+        if part != st.LEARN:
+            choose_drawn(state, X[t], luck[t], truth[t])
         arm = clock[st.ARM]
-        if not pay(payoffs, means[t, arm], draws, t * plays, form):
+        if part == st.CHOOSE:
+            return t
+        if part == st.PLAY and not pay(payoffs, means[t, arm], draws, t * plays, form):
             return t
         learn_drawn(state, X[t, arm], payoffs)
-        regret += plays * (best[t] - means[t, arm])
-        curve[t] = regret
-        arms[t] = arm
-        stages[t] = clock[st.DEPTH]
+        if part == st.PLAY:
+            regret += plays * (best[t] - means[t, arm])
+            curve[t] = regret
+            arms[t] = arm
+            stages[t] = clock[st.DEPTH]
     return X.shape[0]
 
 
-@compiled
+@apart
 def play_safe(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
     payoffs, clock = state.payoffs, state.clock
-    plays = payoffs.size
+    plays, part = payoffs.size, clock[st.PART]
     for t in range(X.shape[0]):
         if clock[st.FULL] == 1:
             return t
-        choose_ridge(state, X[t], luck[t], truth[t])
+        if part != st.LEARN:
+            choose_ridge(state, X[t], luck[t], truth[t])
         arm = clock[st.ARM]
-        if not pay(payoffs, means[t, arm], draws, t * plays, form):
+        if part == st.CHOOSE:
+            return t
+        if part == st.PLAY and not pay(payoffs, means[t, arm], draws, t * plays, form):
             return t
         learn_safe(state, X[t, arm], payoffs)
-        regret += plays * (best[t] - means[t, arm])
-        curve[t] = regret
-        arms[t] = arm
-        stages[t] = clock[st.DEPTH]
+        if part == st.PLAY:
+            regret += plays * (best[t] - means[t, arm])
+            curve[t] = regret
+            arms[t] = arm
+            stages[t] = clock[st.DEPTH]
     return X.shape[0]
 
 
-UNIFORM = Kernels(choose_any, learn_nothing, play_any)
-STAGES = Kernels(choose_stages, learn_stages, play_stages)
-BOUND = Kernels(choose_bound, learn_bound, play_bound)
-RIDGE = Kernels(choose_ridge, learn_ridge, play_ridge)
-HUBER = Kernels(choose_ridge, learn_huber, play_huber)
-DRAWN = Kernels(choose_drawn, learn_drawn, play_drawn)
-SAFE = Kernels(choose_ridge, learn_safe, play_safe)
-
 FAMILIES = {
-    st.UNIFORM: UNIFORM,
-    **dict.fromkeys(st.MASTERS, STAGES),
-    **dict.fromkeys((st.FLAT_BMM, st.FLAT_BTC, st.MENU, st.TOFU), BOUND),
-    **dict.fromkeys((st.MOM, st.CRT, st.GREEDY, st.BLIND, st.LINUCB), RIDGE),
-    **dict.fromkeys((*st.HUBER, st.CLIPPED_UCB), HUBER),
-    st.THOMPSON: DRAWN,
-    st.SAFE_RIDGE: SAFE,
+    st.UNIFORM: play_any,
+    **dict.fromkeys(st.MASTERS, play_stages),
+    **dict.fromkeys((st.FLAT_BMM, st.FLAT_BTC, st.MENU), play_bound),
+    st.TOFU: play_dropping,
+    **dict.fromkeys((st.MOM, st.CRT, st.GREEDY, st.BLIND, st.LINUCB), play_ridge),
+    **dict.fromkeys((*st.HUBER, st.CLIPPED_UCB), play_huber),
+    st.THOMPSON: play_drawn,
+    st.SAFE_RIDGE: play_safe,
 }
-"""The kernels of each kind of policy."""
+"""The loop of each kind of policy."""

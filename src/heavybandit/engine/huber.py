@@ -13,6 +13,13 @@ quadratic that belongs to its pattern. A minimum of such a quadratic over the ba
 pattern is the minimum sought, since there both have the same gradient and both are convex. If it
 has another, it still shows where the loss falls: Newton's method, halving its step until it does.
 
+There may be thousands of suspects, and hardly any changes sides in a round. A suspect's residual
+(r − xᵀθ)/σ moves by at most ‖x‖/σ times the way that θ goes, so one that was at a distance g from
+its nearer threshold keeps its side until θ̂ has gone a way of gσ/‖x‖. When a suspect is looked at,
+this is noted as the way at which to look again (`due`); until then it is passed over, with the same
+result as if it had been looked at. Who changes sides is taken out of the quadratic and put in anew,
+in sums of twice the usual precision: otherwise a term taken out would leave its rounding behind.
+
 **Hvt-UCB** and ClippedUCB take one clipped step per round and keep nothing.
 """
 
@@ -30,6 +37,7 @@ LEAST_SCALE = 1e-300  # from 0 it could never rise again
 SPARE = 1e-9  # which side of a threshold a round is on is settled with this much to spare
 MOST_PASSES = 100  # through the suspects in a fit
 SIDE = 2  # where a suspect keeps its side, counted from d; before it, r/σ and τ
+DOUBT = 1e-10  # of a residual, in units of what it is the difference of: more than rounding adds
 
 
 @compiled
@@ -69,14 +77,10 @@ def heavy_oful_learn(state, x, payoff):
     reach = num[st.OFUL_RADIUS] * norm(x)
     most, least = (abs(payoff) + reach) / sigma, (abs(payoff) - reach) / sigma
     if most <= tau * (1.0 - SPARE):
-        add_outer(state.huber.gram, state.huber.gram_lost, scaled)
-        add_payoff(state.total[0], scaled, payoff / sigma)
-        count_in(state.huber, scaled, payoff / sigma, 0.0)
+        count(state.huber, scaled, payoff / sigma, 0.0, 1.0)
     elif least > tau * (1.0 + SPARE):
-        add_payoff(state.total[0], scaled, math.copysign(tau, payoff))
-        count_in(state.huber, scaled, math.copysign(tau, payoff), 1.0)
+        count(state.huber, scaled, math.copysign(tau, payoff), 1.0, 1.0)
         state.counts[st.TOTAL, st.TRUNCATED] += 1
-        state.huber.clipped[st.ALWAYS] += 1
     else:
         new_suspect(state, scaled, payoff / sigma, tau)
     fit(state, num[st.OFUL_RADIUS])
@@ -94,7 +98,8 @@ def new_suspect(state, scaled, payoff, tau):
     copy(scaled, newcomer)
     newcomer[d], newcomer[d + 1] = payoff, tau
     newcomer[d + SIDE] = side_at(newcomer, state.theta[0])
-    count_suspect_in(state.huber, newcomer)
+    count_suspect(state.huber, newcomer, 1.0)
+    state.huber.due[k] = 0.0
     state.stage[0, st.N_SUSPECTS] = k + 1
     state.counts[st.TOTAL, st.SUSPECTS] = k + 1
     state.counts[st.TOTAL, st.MOST_SUSPECTS] = k + 1
@@ -113,104 +118,130 @@ def side_at(suspect, theta):
 
 
 @compiled
-def count_in(huber, scaled, pull, side):
-    """Add a round to the quadratic that agrees with the loss around θ̂, ½θᵀMθ − cᵀθ.
-
-    `side` is 0 if the round is not clipped there.
-    """
-    M, c = huber.M, huber.c
-    for i in range(c.size):
-        c[i] += pull * scaled[i]
-        if side == 0.0:
-            for j in range(c.size):
-                M[i, j] += scaled[i] * scaled[j]
-    if side != 0.0:
-        huber.clipped[st.NOW] += 1
+def add_twice(sums, lost, i, term):
+    """sums[i] ← sums[i] + term, where sums[i] + lost[i] has twice the usual precision."""
+    before = sums[i]
+    summed = before + term
+    added = summed - before
+    rest = (before - (summed - added)) + (term - added) + lost[i]
+    sums[i] = summed + rest
+    lost[i] = rest - (sums[i] - summed)
 
 
 @compiled
-def count_suspect_in(huber, suspect):
+def count(huber, scaled, pull, side, sign):
+    """Add a round to the quadratic that agrees with the loss around θ̂, or with sign −1 take it out.
+
+    The quadratic is ½θᵀGθ − pᵀθ with the Gram matrix G and the pull p; `side` is 0 if the round is
+    not clipped there.
+    """
+    for i in range(scaled.size):
+        add_twice(huber.pull, huber.pull_lost, i, sign * (pull * scaled[i]))
+        if side == 0.0:
+            for j in range(scaled.size):
+                term = sign * (scaled[i] * scaled[j])
+                add_twice(huber.gram[i], huber.gram_lost[i], j, term)
+    if side != 0.0:
+        huber.clipped[0] += int(sign)
+
+
+@compiled
+def count_suspect(huber, suspect, sign):
     """The same for a suspect, by its side."""
-    d = huber.c.size
+    d = huber.pull.size
     side = suspect[d + SIDE]
     pull = suspect[d] if side == 0.0 else side * suspect[d + 1]
-    count_in(huber, suspect[:d], pull, side)
+    count(huber, suspect[:d], pull, side, sign)
+
+
+@compiled
+def due_after(suspect, theta, radius):
+    """How far θ may go from here before this suspect can change sides."""
+    d = theta.size
+    z, tau, length = suspect[d], suspect[d + 1], norm(suspect[:d])
+    for i in range(d):
+        z -= suspect[i] * theta[i]
+    gap = abs(abs(z) - tau) - DOUBT * (abs(suspect[d]) + tau + length * radius)
+    return max(gap, 0.0) / length * (1.0 - DOUBT)
 
 
 @inlined
 def fit(state, radius):
     """θ̂ ← the minimum over the ball, starting from the last one; returns how many passes it took.
 
-    A pass minimises the quadratic that agrees with the loss around θ̂ (`count_in` and `take_sides`
-    keep it, by the suspects' sides) and goes there, or only part of the way if the loss, which is
+    A pass minimises the quadratic that agrees with the loss around θ̂ (`count` and `take_sides` keep
+    it, by the suspects' sides) and goes there, or only part of the way if the loss, which is
     convex, rises again before: then a half, a quarter, and so on, up to where it still falls. That
     is at least half of what the way could bring, so θ̂ converges from anywhere; once the sides are
     right, the next pass is exact. One to three passes are the rule. If a residual stands at its
     threshold in the minimum itself, rounding may leave its side undecided: then θ̂ has arrived, and
     the passes end because it no longer moves.
     """
-    theta, best, M, c = state.theta[0], state.vector[st.THETA_NOW], state.huber.M, state.huber.c
+    theta, best, huber = state.theta[0], state.vector[st.THETA_NOW], state.huber
     suspects, m, d = state.suspects[0], state.stage[0, st.N_SUSPECTS], state.theta.shape[1]
     for passes in range(MOST_PASSES):
-        if m == 0 and state.huber.clipped[st.NOW] == 0:  # the inverse of M is known
-            solve(state.A_inv[0], c, best)
+        if m == 0 and huber.clipped[0] == 0:  # the inverse of the Gram matrix is known
+            solve(state.A_inv[0], huber.pull, best)
         else:
-            free_minimum(M, c, 0.0, best, state.square[1])
+            free_minimum(huber.gram, huber.pull, 0.0, best, state.square[1])
         if norm(best) > radius:
-            minimum_in_ball(M, c, radius, best, state.square)
-        same, way = True, 0.0
-        for k in range(m):
-            if side_at(suspects[k], best) != suspects[k, d + SIDE]:
-                same = False
+            minimum_in_ball(huber.gram, huber.pull, radius, best, state.square)
+        way, most = 0.0, 0.0
         for i in range(d):
-            way = max(way, abs(best[i] - theta[i]))
+            way += (best[i] - theta[i]) * (best[i] - theta[i])
+            most = max(most, abs(best[i] - theta[i]))
+        # Rounded up, so that the way gone is never less than the sum of its parts.
+        until = (huber.gone[0] + math.sqrt(way) * (1.0 + DOUBT)) * (1.0 + 1e-15)
+        same = True
+        for k in range(m):
+            if huber.due[k] <= until and side_at(suspects[k], best) != suspects[k, d + SIDE]:
+                same = False
         share = 1.0
-        if not same and way > 1e-14 * radius:
-            limit = -1e-6 * slope(state.huber, suspects, m, theta, best, 0.0)
-            while share > 1e-9 and slope(state.huber, suspects, m, theta, best, share) > limit:
+        if not same and most > 1e-14 * radius:
+            limit = -1e-6 * slope(huber, suspects, m, until, theta, best, 0.0)
+            while share > 1e-9 and slope(huber, suspects, m, until, theta, best, share) > limit:
                 share *= 0.5
         for i in range(d):
             theta[i] = best[i] if share == 1.0 else theta[i] + share * (best[i] - theta[i])
-        if same:
-            return passes + 1
-        take_sides(state)
-        if way <= 1e-14 * radius:
+        take_sides(huber, suspects, m, until, theta, radius)
+        if same or most <= 1e-14 * radius:
             return passes + 1
     return MOST_PASSES
 
 
-@inlined
-def take_sides(state):
-    """Put every suspect on the side where it is at θ̂, and make the quadratic anew.
-
-    Anew, since taking a large term out of a sum leaves its rounding behind.
-    """
-    suspects, d = state.suspects[0], state.theta.shape[1]
-    copy(state.total[0], state.huber.c)
-    for i in range(d):
-        copy(state.huber.gram[i], state.huber.M[i])
-    state.huber.clipped[st.NOW] = state.huber.clipped[st.ALWAYS]
-    for k in range(state.stage[0, st.N_SUSPECTS]):
-        suspects[k, d + SIDE] = side_at(suspects[k], state.theta[0])
-        count_suspect_in(state.huber, suspects[k])
+@apart
+def take_sides(huber, suspects, m, until, theta, radius):
+    """Put every suspect that is due on the side where it is at θ̂; the way to there is `until`."""
+    d = theta.size
+    for k in range(m):
+        if huber.due[k] <= until:
+            side = side_at(suspects[k], theta)
+            if side != suspects[k, d + SIDE]:
+                count_suspect(huber, suspects[k], -1.0)
+                suspects[k, d + SIDE] = side
+                count_suspect(huber, suspects[k], 1.0)
+            huber.due[k] = until + due_after(suspects[k], theta, radius)
+    huber.gone[0] = until
 
 
 @apart
-def slope(huber, suspects, m, theta, best, share):
+def slope(huber, suspects, m, until, theta, best, share):
     """The derivative of the loss along best − θ, at this share of the way, with m suspects.
 
-    That of the quadratic, and for who is on another side there what its own really is. The loss
-    itself would be known less well: large payoffs leave few digits for what changes.
+    That of the quadratic, and for who is on another side there what its own really is; only who is
+    due can be. The loss itself would be known less well: large payoffs leave few digits for what
+    changes.
     """
-    M, c = huber.M, huber.c
     d = theta.size
     value = 0.0
     for i in range(d):
-        row = -c[i]
+        row = -huber.pull[i]
         for j in range(d):
-            row += M[i, j] * (theta[j] + share * (best[j] - theta[j]))
+            row += huber.gram[i, j] * (theta[j] + share * (best[j] - theta[j]))
         value += row * (best[i] - theta[i])
     for k in range(m):
+        if huber.due[k] > until:
+            continue
         z, along = suspects[k, d], 0.0
         tau, side = suspects[k, d + 1], suspects[k, d + SIDE]
         for i in range(d):

@@ -23,11 +23,16 @@ from ..policy import (
 )
 from . import state as st
 from ._cache import announce_compilation
-from .drive import FAMILIES, Kernels
+from .drive import FAMILIES
 from .state import AUDIT, FULL, Ints, new_state, with_room
 
 __all__ = ["CRT", "MENU", "TOFU", "Compiled", "FlatBMM", "FlatBTC", "MoM", "SupBMM", "SupBTC"]
 __all__ += ["Blind", "GreedyRidge", "LinUCB", "Uniform"]
+
+
+NONE: Floats = np.empty(0)
+NO_RECORD = NONE, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+AS_DRAWN = Form()
 
 
 class Compiled(Policy):
@@ -44,7 +49,7 @@ class Compiled(Policy):
                 cls.moment = twin.moment  # type: ignore[attr-defined]
 
     def _start(self, kind: int, **what: float | bool | tuple[float, ...]) -> None:
-        announce_compilation(FAMILIES[kind].play_block)
+        announce_compilation(FAMILIES[kind])
         self._state = new_state(
             kind=kind,
             n_arms=self.n_arms,
@@ -53,16 +58,25 @@ class Compiled(Policy):
         )
 
     @property
-    def _kernels(self) -> Kernels:
+    def _loop(self) -> Any:
         return FAMILIES[int(self._state.clock[st.KIND])]
 
     def _choose(self, X: Floats, luck: Any) -> int:
-        self._kernels.choose(self._state, X, luck, np.full(self.n_arms, np.nan))
+        self._part(st.CHOOSE, X, luck)
         return int(self._state.clock[st.ARM])
 
     def _learn(self, x: Floats, payoffs: Floats) -> None:
-        self._kernels.learn(self._state, x, payoffs)
+        assert self._offered is not None
+        self._state.payoffs[:] = payoffs
+        self._part(st.LEARN, self._offered, self._luck)
         self._make_room()
+
+    def _part(self, part: int, X: Floats, luck: Any) -> None:
+        """Enter the loop for a part of one round; what only whole rounds need has no entries."""
+        self._state.clock[st.PART] = part
+        unknown = np.full((1, self.n_arms), np.nan)
+        offer = X[None], unknown, unknown, NONE, NONE
+        self._loop(self._state, *offer, AS_DRAWN, np.array([luck]), 0.0, *NO_RECORD)
 
     def _make_room(self) -> None:
         if self._state.clock[FULL]:
@@ -93,12 +107,12 @@ class Compiled(Policy):
         drawn = self._draw_luck(n - len(pending))
         luck = np.concatenate([pending, drawn]) if pending else drawn
         self._luck, self._offered, self._selected = None, None, -1
+        self._state.clock[st.PART] = st.PLAY
         done = 0
         while done < n:
             offers = X[done:], means[done:], truth[done:], best[done:], draws[done * self.plays :]
             record = curve[done:], arms[done:], stages[done:]
-            play = self._kernels.play_block
-            played = play(self._state, *offers, form, luck[done:], regret, *record)
+            played = self._loop(self._state, *offers, form, luck[done:], regret, *record)
             if played:
                 regret = float(curve[done + played - 1])
                 done += played

@@ -46,8 +46,10 @@ HVT_ROOT_ALPHA = HUBER_OWN
 # growth of the latter.
 CLIPPED_SCALE, CLIPPED_WIDTH, CLIPPED_CLIP, CLIPPED_GROWTH = range(CONST, CONST + 4)
 SAFE_SCALE, SAFE_CLIP = range(CONST, CONST + 2)  # of SafeRidge: the scale, which moves; units of it
-# Entries of `clock`: what the policy is, where it is, what is pending.
-KIND, EXPLORE, ROUND, ARM, GROWS, DEPTH, FULL, AUDIT, N_CHUNKS, N_CLOCK = range(10)
+# Entries of `clock`: what the policy is, where it is, what is pending, which part of a round is
+# asked for.
+KIND, EXPLORE, ROUND, ARM, GROWS, DEPTH, FULL, AUDIT, N_CHUNKS, PART, N_CLOCK = range(11)
+PLAY, CHOOSE, LEARN = range(3)
 # Columns of `counts`; row TOTAL is booked, row FRESH belongs to the round under way.
 ESTIMATES, TRUNCATED, SCANS, ROOTS, INTERVALS, MISSED, SUSPECTS, MOST_SUSPECTS, N_COUNTS = range(9)
 TOTAL, FRESH = range(2)
@@ -64,8 +66,6 @@ STALE, PASSED, N_STAGE = range(15, 18)
 WIDTH, UPPER, R_HAT, H, BETA, N_LINE = range(6)
 # Rows of `vector`.
 SOLVED, U, Z_SUM, THETA_NOW, N_VECTOR = range(5)
-# Entries of a regression's `clipped`: how many rounds are clipped at θ̂, and how many at every θ.
-NOW, ALWAYS = range(2)
 
 CHUNK = 256  # contexts per chunk of kept history
 FIRST_SUSPECTS = 16  # suspects a stage holds before it looks which can be cleared
@@ -102,12 +102,14 @@ class Roots(NamedTuple):
 class Regression(NamedTuple):
     """What HEAVY-OFUL and Hvt-UCB know of their loss."""
 
-    gram: Floats  # (d, d): λI + Σ xxᵀ/σ²; of HEAVY-OFUL over rounds that are never clipped
+    gram: Floats  # (d, d): λI + Σ xxᵀ/σ²; of HEAVY-OFUL over the rounds that are not clipped at θ̂
     gram_lost: Floats  # (d, d): what rounding has dropped from it
-    # HEAVY-OFUL's loss around θ̂ is ½θᵀMθ − cᵀθ, but for a constant.
-    M: Floats  # (d, d): `gram` with the suspects that are not clipped now
-    c: Floats  # (d,): `total` with all suspects
-    clipped: Ints  # (2,)
+    # HEAVY-OFUL's loss around θ̂ is ½θᵀGθ − pᵀθ, but for a constant, with `gram` and `pull`.
+    pull: Floats  # (d,)
+    pull_lost: Floats  # (d,)
+    clipped: Ints  # (1,): how many rounds are clipped at θ̂
+    gone: Floats  # (1,): the way that θ̂ has gone
+    due: Floats  # (capacity,): how far it may have gone before a suspect must be looked at again
 
 
 class Posterior(NamedTuple):
@@ -198,7 +200,8 @@ def new_state(
     B = S if kind in BTC else 0
     D, one = (d, 1) if kind == TOFU else (0, 0)
     N, filled_D, waiting = room_for(D)
-    R, two = (d, 2) if kind in HUBER else (0, 0)
+    R = d if kind in HUBER else 0
+    F, single, held = (d, 1, capacity) if kind == HEAVY_OFUL else (0, 0, 0)
     P, wide = (d, d + 1) if kind == THOMPSON else (0, 0)
     J = S if kind == SAFE_RIDGE else 0
     clock = np.zeros(N_CLOCK, dtype=np.int64)
@@ -242,9 +245,11 @@ def new_state(
         huber=Regression(
             gram=ridge * np.eye(R),
             gram_lost=np.zeros((R, R)),
-            M=ridge * np.eye(R),
-            c=np.zeros(R),
-            clipped=np.zeros(two, dtype=np.int64),
+            pull=np.zeros(F),
+            pull_lost=np.zeros(F),
+            clipped=np.zeros(single, dtype=np.int64),
+            gone=np.zeros(single),
+            due=np.zeros(held),
         ),
         posterior=Posterior(factor=math.sqrt(ridge) * np.eye(P, wide), row=np.zeros(wide)),
         forecasts=Forecasts(
@@ -267,7 +272,8 @@ def with_room(state: State) -> State:
     """The same state with room for as much again, after a kernel has said that it is full."""
     if state.stage[:, N_SUSPECTS].max() >= state.suspects.shape[1] > 0:
         suspects = np.concatenate([state.suspects, 0 * state.suspects], axis=1)
-        state = state._replace(suspects=suspects)
+        huber = state.huber._replace(due=np.concatenate([state.huber.due, 0 * state.huber.due]))
+        state = state._replace(suspects=suspects, huber=huber)
     btc = state.btc
     if state.clock[N_CHUNKS] >= btc.chunks.shape[0] > 0:
         larger = btc._replace(

@@ -57,41 +57,41 @@ def tofu_threshold(num, t):
 
 
 @inlined
-def tofu_learn(state, s, x, payoff):
+def tofu_learn(state, x, payoff):
     """Put the round into A and b, and keep the payoffs that might be truncated in the next one."""
     suspects, scratch = state.suspects, state.vector[st.SOLVED]
     d = x.size
-    log_growth = math.log1p(add_context(state.A_inv[s], x, scratch))
+    log_growth = math.log1p(add_context(state.A_inv[0], x, scratch))
     wait(state.tofu, x)
     state.tofu.span[WHOLE] -= log_growth
-    before = state.stage[s, st.N_SUSPECTS]
+    before = state.stage[0, st.N_SUSPECTS]
     b = tofu_threshold(state.num, state.clock[st.ROUND] + 1)
     limit, most = b * SPARE, math.sqrt(float(d)) * b * (1.0 + 2.0 * TIE)
-    shorten(suspects[s], before, scratch, math.exp(-log_growth))
-    suspect(state.suspects, state.stage, s, x, payoff)
-    suspects[s, before, d + 1] = -1.0
+    shorten(suspects[0], before, scratch, math.exp(-log_growth))
+    suspect(state.suspects, state.stage, 0, x, payoff)
+    suspects[0, before, d + 1] = -1.0
     afresh = state.clock[st.ROUND] % AFRESH == 0
     kept = 0
     reach = 0.0
     for k in range(before + 1):
-        x_k, payoff_k = suspects[s, k, :d], suspects[s, k, d]
-        size = math.sqrt(max(suspects[s, k, d + 1], 0.0)) * abs(payoff_k)
+        x_k, payoff_k = suspects[0, k, :d], suspects[0, k, d]
+        size = math.sqrt(max(suspects[0, k, d + 1], 0.0)) * abs(payoff_k)
         if afresh or k == before or abs(size - limit) <= TIE * limit:
-            suspects[s, k, d + 1] = solve(state.A_inv[s], x_k, scratch)
-            size = math.sqrt(suspects[s, k, d + 1]) * abs(payoff_k)
+            suspects[0, k, d + 1] = solve(state.A_inv[0], x_k, scratch)
+            size = math.sqrt(suspects[0, k, d + 1]) * abs(payoff_k)
         if size <= limit:
-            add_payoff(state.total[s], x_k, payoff_k)
+            add_payoff(state.total[0], x_k, payoff_k)
         else:
-            copy(suspects[s, k], suspects[s, kept])
+            copy(suspects[0, k], suspects[0, kept])
             kept += 1
             reach += min(size, most)
             if k == before:
                 state.tofu.span[WHOLE] = -1.0
-    state.stage[s, st.N_SUSPECTS] = kept
+    state.stage[0, st.N_SUSPECTS] = kept
     state.tofu.reach[0] = reach
     count_suspects(state.stage, state.counts)
-    mark_room(state, s)
-    solve(state.A_inv[s], state.total[s], state.theta[s])
+    mark_room(state, 0)
+    solve(state.A_inv[0], state.total[0], state.theta[0])
 
 
 @compiled

@@ -283,14 +283,23 @@ class Mixed:
         return np.where(rng.random(n) < 0.1, 9 * rng.standard_normal(n), rng.standard_normal(n))
 
 
+def redrawn(rng, n):
+    """Depends on how many are asked for at once about once in 800 draws."""
+    x = rng.standard_t(3, size=n)
+    far = np.abs(x) > 12
+    x[far] = rng.normal(size=far.sum())
+    return x
+
+
 @pytest.mark.parametrize(
     "law",
     [
         stats.levy_stable(1.5, 0.0),
         Mixed(),
+        redrawn,
         lambda rng, n: rng.random(n) + rng.standard_normal(n) - 0.5,
     ],
-    ids=["stable", "mixture", "function"],
+    ids=["stable", "mixture", "redrawn", "function"],
 )
 def test_laws_that_depend_on_the_block_are_drawn_in_order(law):
     kind = noise.as_noise(noise.InOrder(law))
@@ -299,3 +308,19 @@ def test_laws_that_depend_on_the_block_are_drawn_in_order(law):
     assert parts.tolist() == kind.draw(again, 20).tolist()
     assert len(set(parts)) == 20
     assert kind.own.one_by_one
+
+
+def test_a_law_can_be_drawn_one_by_one_without_being_asked_before():
+    asked = []
+
+    def counted(rng, n):
+        asked.append(n)
+        return rng.standard_normal(n)
+
+    law = noise.InOrder(counted, one_by_one=True)
+    assert asked == []
+    law.draw(np.random.default_rng(2), 3)
+    assert asked == [1, 1, 1]
+    assert not noise.InOrder(counted).one_by_one
+    with pytest.raises(ValueError, match="one_by_one must be None or True, got False"):
+        noise.InOrder(counted, one_by_one=False)

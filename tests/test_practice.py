@@ -114,6 +114,22 @@ def test_the_scale_never_falls_to_0(module: Any) -> None:
     assert (policy._scale if module is later else policy._state.num[names.SAFE_SCALE]) == 1e-300
 
 
+@MODULES
+@pytest.mark.parametrize("ratio", [1e2, 1e4, 1e8, 1e90])
+def test_the_largest_threshold_clips_so_little_and_overflows_nothing(
+    module: Any, ratio: float
+) -> None:
+    """Payoffs as large as they may be, and every third so many times smaller."""
+    (most,) = module.SafeRidge._settings["threshold_scale"].limits
+    policy = module.SafeRidge(60, 3, 2, threshold_scale=most)
+    for t, offer in enumerate(section6_contexts(np.random.default_rng(0), 60, 3, 2)):
+        policy.select(offer)
+        policy.update(-1e100 if t % 3 else -1e100 / ratio)
+        assert np.isfinite(estimate(policy)).all(), t
+    with pytest.raises(ValueError, match=r"^threshold_scale must be positive, from"):
+        module.SafeRidge(60, 3, 2, threshold_scale=1.01 * most)
+
+
 def play_both(X: np.ndarray, noise: Noise, rng: np.random.Generator, size: float, **more: Any):
     fast, literal = (module.SafeRidge(*X.shape, **more) for module in (hb, later))
     theta = rng.normal(size=X.shape[2])

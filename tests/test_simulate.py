@@ -167,7 +167,8 @@ def test_an_iterator_of_policies_will_do_and_so_will_none():
 def test_policies_with_the_same_plays_share_contexts_and_others_do_not():
     world = TwoArms()
     hb.simulate_all([Scripted([0] * 4), Scripted([1] * 6), Scripted([0] * 5, 2)], world, block=4)
-    assert world.asked == [(0, 4, 1), (4, 2, 1), (0, 4, 2), (4, 1, 2)]
+    asked = [(0, 4, 1), (4, 2, 1), (0, 4, 2), (4, 1, 2)]
+    assert world.asked[-4:] == asked  # the first calls compare parts with the whole
 
 
 def test_policies_with_the_same_seed_meet_the_same_contexts_and_the_same_noise():

@@ -1,7 +1,10 @@
 """What a simulation takes for a policy, a world or a noise, and what it refuses."""
 
 import copy
+import gc
 import math
+import weakref
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -121,6 +124,67 @@ def test_a_policy_that_has_played_is_refused():
     hb.simulate(own, TwoArms())
     with pytest.raises(ValueError, match="the same policy is given twice"):
         hb.simulate_all([twice := hb.Uniform(50, 6, 4), twice], simple())
+
+
+class Slotted:
+    """A policy that nothing can be written on."""
+
+    __slots__ = ("payoffs",)
+    plays, rounds = 1, 4
+
+    def select(self, contexts):
+        return 0
+
+    def update(self, payoffs):
+        self.payoffs = payoffs
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """A policy that forbids to be written on, as does the next in another way."""
+
+    plays: int = 1
+    rounds: int = 4
+
+    def select(self, contexts):
+        return 0
+
+    def update(self, payoffs):
+        pass
+
+
+class Closed(Frozen):
+    def __setattr__(self, name, value):
+        raise ValueError(f"no member {name} = {value}")
+
+
+def replayed(policy):
+    return hb.replay(policy, np.full((6, 2, 1), 0.5), [0] * 6, [1.0] * 6)
+
+
+@pytest.mark.parametrize("kind", [Slotted, Frozen, Closed])
+@pytest.mark.parametrize("play", [lambda p: hb.simulate(p, TwoArms()), replayed])
+def test_a_policy_that_cannot_be_written_on_is_refused_too_when_it_has_played(kind, play):
+    policy, other = kind(), kind()
+    play(policy)
+    play(other)
+    for again in (lambda p: hb.simulate(p, TwoArms()), replayed):
+        with pytest.raises(ValueError, match=f"this {kind.__name__} has played 4 rounds"):
+            again(policy)
+
+
+def test_few_policies_that_cannot_be_written_on_are_kept_alive():
+    class Watched(Slotted):
+        __slots__ = ("__weakref__",)
+
+    watched = []
+    for _ in range(40):
+        policy = Watched()
+        watched.append(weakref.ref(policy))
+        hb.simulate(policy, TwoArms())
+    del policy
+    gc.collect()
+    assert sum(one() is not None for one in watched) <= 20
 
 
 @pytest.mark.parametrize(("n_arms", "dim", "named"), [(5, 4, "n_arms=5"), (6, 3, "dim=3")])
@@ -268,6 +332,90 @@ def test_a_noise_whose_draws_depend_on_the_block_is_refused_and_in_order_it_is_n
         for block in (None, 1)
     ]
     assert runs[0].curve.tolist() == runs[1].curve.tolist()
+
+
+class Redrawn:
+    """Depends on how many are asked for at once about once in 800 draws."""
+
+    def draw(self, rng, n):
+        x = rng.standard_t(3, size=n)
+        far = np.abs(x) > 12
+        x[far] = rng.normal(size=far.sum())
+        return x
+
+
+class Derived(hb.noise.Additive):
+    def draw(self, rng, n):
+        return Mixed().draw(rng, n)
+
+    def moment_about(self, q, a):
+        return math.inf
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        Redrawn(),
+        hb.noise.Units(hb.noise.Varying(Redrawn()), 10.0),
+        hb.noise.Units(Derived(), 10.0),
+    ],
+    ids=["own", "in units", "derived, in units"],
+)
+def test_a_noise_that_seldom_depends_on_the_block_is_refused_too(law):
+    with pytest.raises(ValueError, match="depend on how many"):
+        hb.simulate(hb.GreedyRidge(40_000, 2, 1), TwoArms(law))
+
+
+@pytest.mark.parametrize(("plays", "most"), [(9, 40), (5_000, 500), (200_000, 8_000)])
+def test_a_noise_is_asked_for_few_draws_beyond_those_of_its_run(plays, most):
+    class Counted:
+        drawn = 0
+
+        def draw(self, rng, n):
+            self.drawn += n
+            return rng.standard_normal(n)
+
+    law = Counted()
+    hb.simulate(hb.Uniform(plays, 2, 1), TwoArms(law))
+    assert 40 <= law.drawn - plays <= most
+
+
+def drawn_in_turns(_, rng, __, n, ___):
+    """One feature of all rounds before the other, so that they depend on the block."""
+    return np.concatenate([rng.uniform(0, 0.7, (n, 2, 1)) for _ in range(2)], axis=2)
+
+
+def continued(self, _, __, n, ___):
+    """Goes on where the last call ended, whichever round is asked for."""
+    self.given = getattr(self, "given", 0) + n
+    return np.full((n, 2, 1), 0.5) / self.given
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"contexts": drawn_in_turns, "dim": 2, "theta_star": lambda *_: np.array([0.8, 0.0])},
+        {"contexts": continued},
+    ],
+    ids=["drawn in turns", "continued"],
+)
+@pytest.mark.parametrize("noise", [None, "student-t"])  # a name is made into a noise
+@pytest.mark.parametrize("play", [hb.simulate, hb.counterfactual])
+def test_a_world_whose_contexts_depend_on_the_block_is_refused(play, noise, members):
+    world = spoilt(noise, **members)
+    policy = hb.Uniform(9, 2, world.dim)
+    with pytest.raises(ValueError, match=r"^contexts of world spoilt depend on how many rounds"):
+        play(policy, world)
+    assert policy.round == 1
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 7, 8, 20, 30])
+def test_a_log_of_contexts_is_asked_for_no_round_beyond_the_run(rounds):
+    def logged(_, __, first, n, ___):
+        assert first + n <= rounds
+        return np.full((n, 2, 1), 0.5)
+
+    assert hb.simulate(Scripted([0] * rounds), spoilt(contexts=logged)).regret == 0
 
 
 def test_a_world_of_ones_own_may_name_its_noise():

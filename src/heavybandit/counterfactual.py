@@ -23,6 +23,7 @@ from .simulate import (
     Run,
     World,
     _Player,
+    check_order,
     checked_world,
     play_all,
     world_name,
@@ -91,6 +92,7 @@ def counterfactuals(
     for one in shown:
         check_shown("shown", one, world)
     runs = [_Player(policy, world, seed, checkpoints, keep_arms) for policy in policies]
+    check_order(runs, world)
     copies = [[_Copy(run, one) for one in shown] for run in runs]
     players = [p for run, beside in zip(runs, copies, strict=True) for p in (run, *beside)]
     play_all(players, world, seed, block, progress)

@@ -24,6 +24,7 @@ from . import checks
 from . import noise as noises
 from .checks import one_of, whole
 from .noise import Noise, as_noise
+from .noise.own import PARTS, parts_of
 from .policy import LONGEST, MOST_ARMS, MOST_DIMENSIONS, THETA_STREAM, Floats, stream
 
 PRINTED_BOUNDS = {"student-t": (3.0, 4.0), "pareto": (1.0, 2.0), "pareto-centred": (1.0, 2.0)}
@@ -392,3 +393,28 @@ class OwnWorld:
         """Contexts, as the object draws them."""
         X: Floats = self.own.contexts(rng, first_round, n_rounds, plays)
         return X
+
+
+def contexts_in_parts(world: Any, parts: tuple[int, ...], plays: int, seed: int = 1) -> Floats:
+    """The contexts of the first rounds, asked for in parts, from a generator that no run has."""
+    rng, first, blocks = np.random.default_rng(seed), 0, []
+    for n in parts:
+        offered = checks.unmasked("contexts", world.contexts(rng, first, n, plays))
+        blocks.append(np.array(offered, dtype=np.float64))
+        first += n
+    return np.concatenate(blocks)
+
+
+def contexts_out_of_order(world: Any, rounds: int, plays: int) -> bool:
+    """Whether a world of the reader's gives other contexts in parts than at once."""
+    own = world.own if isinstance(world, OwnWorld) else world
+    if type(own).__module__.startswith(f"{__package__}."):
+        return False
+    parts = parts_of(min(sum(PARTS), rounds))  # a log may end there
+    try:
+        once = contexts_in_parts(own, (sum(parts),), plays)
+        if len(once) != sum(parts):
+            return False
+        return not np.array_equal(once, contexts_in_parts(own, parts, plays), equal_nan=True)
+    except Exception:  # what else is wrong with them is said where they are used
+        return False

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import checks
 from .paper import argmax
-from .policy import LARGEST, Floats, Look, Policy, setting
+from .policy import Floats, Look, Policy, setting
 
 Y_SCALE = 1.4826
 """The standard deviation of a normal law over its median absolute value."""
@@ -21,10 +21,15 @@ INTERCEPT_PRECISION = 0.01  # the ridge on an intercept, where there is one
 DOUBT = 10.0  # rounds without correlation, and with slope 1, that are added to those seen; and odds
 
 
+MOST_CLIP = 1e4
+"""The largest threshold_scale. Payoffs that are clipped so far from their forecast move the next
+forecasts as far, and with 10⁸ and the largest payoffs, squares of them were seen to overflow."""
+
+
 class SafeSettings(Policy):
     """What SafeRidge takes; its docstring says what each does."""
 
-    threshold_scale: float = setting(checks.positive, LARGEST, default=4.0)
+    threshold_scale: float = setting(checks.positive, MOST_CLIP, default=4.0)
     ridge: float = setting(checks.ridge, default=10.0)
     clips: bool = setting(checks.flag, default=True)
 

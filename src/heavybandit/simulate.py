@@ -12,7 +12,7 @@ import math
 import operator
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypedDict, Unpack
 
@@ -22,14 +22,13 @@ from .checks import unmasked, whole
 from .engine import Compiled
 from .engine.offers import contexts, draw, price
 from .engine.state import DEPTH, Ints
-from .instances import OwnWorld
+from .fresh import check_fresh, note_played
+from .instances import OwnWorld, contexts_out_of_order
 from .noise import Noise, as_noise, payoff_form
 from .noise.own import REMEDY, out_of_order
-from .policy import CONTEXT_STREAM, LARGEST, LONGEST, NOISE_STREAM, Floats, Policy, stream
+from .policy import CONTEXT_STREAM, LARGEST, LONGEST, NOISE_STREAM, Floats, stream
 
 Report = Callable[[int], object]  # is told how many plays were just made
-
-PLAYED = "_rounds_simulated"  # what is written on a policy that has played
 
 BLOCK_DOUBLES = 1 << 17  # contexts and draws of a block: small enough to stay in the cache
 
@@ -101,6 +100,14 @@ def simulate(policy: Any, world: World, seed: int = 0, **options: Unpack[Options
     keep_arms    record the arm of each round
     block        rounds per block; by default as many as fit the cache
     progress     True for a bar on stderr, or a function that is told how many plays were just made
+
+    A policy of one's own that has played is refused. What cannot be noticed: that another wrapper
+    shares its learner, or that it is a shallow copy; and only the last few that have `__slots__`
+    and no `__dict__` are remembered.
+
+    A noise of one's own is refused if some of its draws, at most 4,000, come out otherwise in parts
+    than at once. `check_noise` compares 100,000; neither finds what shows more rarely. A world of
+    one's own is refused by the contexts of its first 20 rounds; `check_world` compares more.
     """
     return simulate_all([policy], world, seed, **options)[0]
 
@@ -124,6 +131,7 @@ def simulate_all(
     players = [_Player(p, world, seed, checkpoints, keep_arms) for p in policies]
     if len({id(player.policy) for player in players}) < len(players):
         raise ValueError("policies must be different objects; the same policy is given twice")
+    check_order(players, world)
     if audit:
         for player in players:
             if not isinstance(player.policy, Compiled):
@@ -141,12 +149,27 @@ def checked_world(world: World, seed: int) -> tuple[World, int]:
             raise TypeError(f"world must have {member}, as hb.section6() has; got {world!r:.60}")
     if not hasattr(world.noise, "payoffs"):
         world = OwnWorld(world, as_noise(world.noise))
-    if out_of_order(world.noise):
+    return world, seed
+
+
+def check_order(players: list[_Player], world: World) -> None:
+    """Refuse a noise or contexts of the reader's that depend on the size of the blocks.
+
+    A dependence that shows more rarely than in the few draws compared is not found.
+    """
+    for plays in dict.fromkeys(p.policy.plays for p in players):
+        rounds = max(p.policy.rounds for p in players if p.policy.plays == plays)
+        if contexts_out_of_order(world, rounds, plays):
+            raise ValueError(
+                f"contexts of world {world_name(world)} depend on how many rounds are asked for at "
+                f"once, or on earlier calls, so that policies would not meet the same contexts; "
+                f"draw from rng alone, and those of a round before those of the next"
+            )
+    if out_of_order(world.noise, sum(p.policy.plays * p.policy.rounds for p in players)):
         raise ValueError(
             f"draws of the noise {world.noise.name} depend on how many are asked for at once, so "
             f"that policies would not meet the same noise; {REMEDY}"
         )
-    return world, seed
 
 
 def play_all(
@@ -213,39 +236,6 @@ def _play_together(
             if left > 0:
                 player.play(X[:left], means[:left], best[:left])
                 report(left * plays)
-
-
-def check_fresh(policy: Any, n_arms: int, dim: int, where: str) -> str:
-    """Refuse what is no policy, has played, or was built for other contexts; its name."""
-    if isinstance(policy, type):
-        raise TypeError(f"policy must be an object, got the class {policy.__name__}")
-    name = type(policy).__name__
-    for member in ("plays", "rounds", "select", "update"):
-        if not hasattr(policy, member):
-            raise TypeError(f"policy must have {member}; {name} has not")
-    whole(f"plays of {name}", policy.plays, 1)
-    whole(f"rounds of {name}", policy.rounds, 1)
-    # One of the reader's counts no rounds, so they have been written on it.
-    ours = isinstance(policy, Policy)
-    played = policy.round - 1 if ours else getattr(policy, PLAYED, 0)
-    if played:
-        raise ValueError(
-            f"policy must be fresh: this {name} has played {played} rounds; build a new one"
-        )
-    for member, offered in (("n_arms", n_arms), ("dim", dim)):
-        have = getattr(policy, member, None)
-        if have is not None and have != offered:
-            raise ValueError(
-                f"policy was built with {member}={have}, but {where} has {member}={offered}"
-            )
-    return name
-
-
-def note_played(policy: Any, rounds: int) -> None:
-    """Write on a policy of the reader's how many rounds it has played; others count themselves."""
-    if not isinstance(policy, Policy):
-        with suppress(AttributeError, TypeError):  # one with __slots__ cannot be written on
-            setattr(policy, PLAYED, rounds)
 
 
 class _Player:

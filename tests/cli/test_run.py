@@ -203,6 +203,19 @@ def test_a_world_with_a_noise_and_a_horizon_of_its_own(folder, sources, typed, r
     assert "--noise needs a world with an argument noise; around.py:MyWorld has none" in said
 
 
+def test_a_log_of_contexts_need_not_be_longer_than_the_run(folder, sources, typed, refused):
+    source = sources["world"].replace("dim=4):", "dim=4, rounds=60):")
+    source = source.replace("self.noise, ", "self.rounds = rounds\n        self.noise, ")
+    source = source.replace("return X", "X = X[: self.rounds - first_round]\n        return X")
+    (folder / "around.py").write_text(source)
+    run = "run LinUCB --world around.py:MyWorld"
+    typed(f"{run} --horizon 60")
+    typed(f"{run}:rounds=80 --horizon 80")  # an argument of the world's, not of the check
+    said = refused(f"{run} --horizon 61")
+    assert "the contexts have run out" in said
+    assert "for 61 rounds and gave 60" in said
+
+
 def test_a_noise_without_moments_does_for_policies_that_need_no_bound(
     folder, sources, typed, refused
 ):

@@ -99,6 +99,33 @@ def test_a_failure_is_told_with_the_line_of_the_readers_file():
     assert said.endswith(f"line {line}, in update)")
 
 
+@pytest.mark.parametrize("check", [hb.check_policy, hb.check_noise, hb.check_world])
+def test_a_function_where_an_object_is_due_is_told_and_does_not_crash_the_check(check):
+    (said, *_) = check(lambda **_: lambda: None)
+    assert re.search("must (be|have)", said), said
+
+
+SEEN: list[int] = []
+
+
+def remembered_by_the_module(*_):
+    SEEN.append(0)
+    return len(SEEN) % 3
+
+
+def remembered_by_a_default(_, __, seen=[]):  # noqa: B006
+    seen.append(0)
+    return len(seen) % 3
+
+
+@pytest.mark.parametrize("select", [remembered_by_the_module, remembered_by_a_default])
+def test_what_two_policies_share_outside_their_class_is_not_called_luck_alone(select):
+    (said,) = hb.check_policy(spoilt(Mine, select=select, update=lambda *_: None))
+    assert "nothing may be shared between two policies" in said
+    for place in ("a module's variable", "a default argument", "a class attribute"):
+        assert place in said
+
+
 # Noises.
 
 
@@ -192,6 +219,14 @@ def _counted(noise):
     return int(noise.drawn)
 
 
+def redrawn(_, rng, n):
+    """Depends on how many are asked for at once about once in 800 draws."""
+    x = rng.standard_t(3, size=n)
+    far = np.abs(x) > 12
+    x[far] = rng.normal(size=far.sum())
+    return x
+
+
 def noise(**members):
     return spoilt(MyNoise, **members)
 
@@ -212,12 +247,18 @@ BAD_NOISES = {  # what is said → of what
         draw=lambda _, rng, n: np.where((u := rng.random(n)) > 0.9999, np.inf, u)
     ),
     "draw from rng alone": noise(draw=lambda _, __, n: np.random.default_rng().random(n)),
+    "the same generator must give the same draws": noise(  # twenty of them are mostly all 0
+        draw=lambda _, __, n: np.where(np.random.default_rng().random(n) > 0.999, 1.0, 0.0)
+    ),
     "keep nothing from one call to the next": noise(
         draw=lambda self, rng, n: rng.random(n) + _counted(self)
     ),
     "two noises that are built alike": lambda: MyNoise(size=1.0 + next(COUNTER)),
     "1, 6, 13 draws one after the other must be the same as 20 at once": noise(
         draw=lambda _, rng, n: rng.pareto(3, n) * rng.choice([-1, 1], n)
+    ),
+    r"1, 6, 13, 99,973, 7 draws one after the other must be the same as 100,000 at once": noise(
+        draw=redrawn
     ),
     "must return a number, got None": noise(moment_about=lambda *_: None),
     "cannot be nan": noise(moment_about=lambda *_: math.nan),
@@ -267,6 +308,16 @@ def signed_afterwards(self, rng, _, n, __):
     return np.asarray(X * rng.choice([-1.0, 1.0], X.shape))
 
 
+def ends_at_900(self, rng, first, n, plays):
+    if first + n > 900:
+        raise IndexError("no more rounds")
+    return offered(self, rng, first, n, plays)
+
+
+def hidden(values):
+    return np.ma.masked_array(values, mask=True)
+
+
 def world(**members):
     return spoilt(MyWorld, **members)
 
@@ -281,20 +332,40 @@ BAD_WORLDS = {  # what is said → of what
     "its noise: .* on average and not 0": lambda: MyWorld(NotCentred()),
     "must return dim=4 finite": world(theta_star=lambda *_: np.zeros(9)),
     "the same whenever it is asked": world(theta_star=lambda *_: np.random.default_rng().random(4)),
-    r"\(20, 5, 4\), got \(20, 4, 5\)": world(contexts=lambda *its: np.zeros((its[3], 4, 5))),
+    r"\(1000, 5, 4\), got \(1000, 4, 5\)": world(contexts=lambda *its: np.zeros((its[3], 4, 5))),
     "norm at most 1; one has 2$": world(contexts=lambda *its: np.ones((its[3], 5, 4))),
     "norm at most 1; one has nan": world(contexts=lambda *its: np.nan * offered(*its)),
     "it failed: TypeError": world(contexts=lambda _, rng: rng),
     "same contexts; draw from rng alone": world(
         contexts=lambda self, _, *rest: offered(self, np.random.default_rng(), *rest)
     ),
-    r"theta_star\(1\) has norm 2, and .*Units\(noise, factor=2\)": world(
+    "the same generator must give the same contexts": world(  # those of twenty rounds mostly are
+        contexts=lambda self, rng, first, n, plays: (
+            offered(self, rng, first, n, plays)
+            * np.where(np.random.default_rng().random(n) > 0.995, -1.0, 1.0)[:, None, None]
+        )
+    ),
+    r"theta_star\(0\) has norm 2, and .*Units\(noise, factor=2\)": world(
         theta_star=lambda *_: np.ones(4)
     ),
-    "the contexts have run out: .* for 20 rounds and gave 12": world(
+    "the contexts have run out: .* for 1,000 rounds and gave 12; .* check it with rounds=12": world(
         contexts=lambda *its: offered(*its)[: max(0, 12 - its[2])]
     ),
-    "1, 6, 13 rounds one after the other": world(contexts=signed_afterwards),
+    "1, 6, 13, 973, 7 rounds one after the other": world(contexts=signed_afterwards),
+    "contexts .*must not be masked": world(contexts=lambda *its: hidden(offered(*its))),
+    r"theta_star\(0\) must not be masked": world(theta_star=lambda *_: hidden(np.zeros(4))),
+    r"theta_star\(3\) must return dim=4": world(theta_star=lambda _, seed: np.zeros(4 + seed // 3)),
+    r"theta_star\(2\) has norm 2": world(theta_star=lambda _, seed: np.full(4, 0.5 * (seed or 1))),
+    "norm at most 1; one has 1.[1-9]": world(
+        contexts=lambda *its: offered(*its) * (1.2 if its[2] + its[3] > 900 else 1)
+    ),
+    r"= \(1000, 5, 4\), got \(1000, 3, 4\)": world(
+        contexts=lambda *its: offered(*its)[:, :: 1 if its[4] == 1 else 2]
+    ),
+    "mean must be in": lambda: MyWorld(hb.noise.TwoPointPayoff(2.0)),
+    r"it failed: IndexError: .*\(test_checking.py, line \d+, in ends_at_900\)": world(
+        contexts=ends_at_900
+    ),
 }
 
 
@@ -302,3 +373,13 @@ BAD_WORLDS = {  # what is said → of what
 def test_what_is_wrong_with_a_world_is_said(words, build):
     said = hb.check_world(build)
     assert re.search(words, said[0]), said
+
+
+def test_a_log_of_contexts_is_checked_for_as_many_rounds_as_it_is_said_to_have():
+    log = MyWorld(None).contexts(np.random.default_rng(3), 0, 500, 1)
+    logged = world(contexts=lambda _, __, first, n, ___: log[first : first + n])
+    for rounds in (1, 15, 500):
+        assert hb.check_world(logged, rounds=rounds) == []
+    assert "for 501 rounds and gave 500" in hb.check_world(logged, rounds=501)[0]
+    with pytest.raises(ValueError, match="rounds must be at least 1, got 0"):
+        hb.check_world(logged, rounds=0)

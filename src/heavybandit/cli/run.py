@@ -17,7 +17,7 @@ from ..counterfactual import Counterfactual, check_shown, counterfactual
 from ..engine import POLICIES
 from ..instances import OwnWorld
 from ..noise import SECTION6, OwnNoise, as_noise
-from ..own.checking import check_noise, check_world, unrepeatable
+from ..own.checking import check_noise, unrepeatable, world_problems
 from ..own.loading import FILE_AND_NAME, arguments_of, files_of, load, place, told
 from ..pipeline.recipes import NOISES, WORLDS, Recipe, read_noise, recipe
 from ..policy import SHOWN
@@ -146,7 +146,8 @@ def _own_world(
     if "horizon" in known:
         params.setdefault("horizon", options.horizon)
     check_settings(called, build, params, ("noise", "horizon"))
-    problems = check_world(build, **params)
+    # A log of contexts need not be longer than the run.
+    problems = world_problems(build, params, min(1_000, max(1, options.horizon)))
     if problems:
         raise ValueError(f"{called} is no world yet: {'; '.join(problems)}")
     own = build(**params)

@@ -46,48 +46,80 @@ class OwnNoise(Additive):
 
 PARTS = (1, 6, 13)  # of draws that are asked for at once, and again in parts
 
+MANY = 4_000  # draws in which what happens in one of a thousand shows
 
 REMEDY = (
     "take all that one draw needs from rng before the next, as rng.random((n, 2)) does for two "
-    "numbers each, or let hb.noise.InOrder(noise) ask for them one by one"
+    "numbers each, or let hb.noise.InOrder(noise, one_by_one=True) ask for them one by one"
 )
 
 
-def in_order(noise: Any, seed: int = 1) -> bool:
-    """Whether draws in parts are the same as at once, as far as twenty draws can tell."""
+def parts_of(n: int) -> tuple[int, ...]:
+    """n as PARTS, most of the rest, and a few at the end, for what is last has no consequence."""
+    ends = (0, *np.cumsum(PARTS), max(sum(PARTS), n - 7), n)
+    return tuple(np.diff(np.unique(np.minimum(ends, n))).tolist())
+
+
+def both_ways(noise: Any, parts: tuple[int, ...], seed: int) -> tuple[list[Any], Any]:
+    """Draws in parts, and as many at once from a generator with the same seed."""
     rng, again = np.random.default_rng(seed), np.random.default_rng(seed)
-    parts = [np.atleast_1d(noise.draw(rng, n)) for n in PARTS]
-    return np.array_equal(np.concatenate(parts), noise.draw(again, sum(PARTS)))
+    pieces = [np.atleast_1d(noise.draw(rng, n)) for n in parts]
+    return pieces, noise.draw(again, sum(parts))
 
 
-def out_of_order(noise: Any) -> bool:
-    """Whether a noise of the reader's gives other draws in parts than at once."""
-    ours = type(noise).__module__.startswith(f"{__package__}.")
-    if ours and not isinstance(getattr(noise, "noise", noise), OwnNoise):
+def in_order(noise: Any, parts: tuple[int, ...] = PARTS, seed: int = 1) -> bool:
+    """Whether draws in parts are the same as at once, as far as so many draws can tell."""
+    pieces, once = both_ways(noise, parts, seed)
+    return np.array_equal(np.concatenate(pieces), once)
+
+
+def out_of_order(noise: Any, plays: int) -> bool:
+    """Whether a noise of the reader's gives other draws in parts than at once.
+
+    It may be slow, so it is asked for at most a tenth of the draws of a run with so many plays,
+    but for twenty, twice, in any case.
+    """
+    inner = noise
+    while _of_this_package(inner) and hasattr(inner, "noise"):
+        inner = inner.noise
+    if _of_this_package(inner) and not isinstance(inner, OwnNoise):
         return False
+    tested = isinstance(getattr(inner, "own", None), InOrder)  # on more draws than here
+    parts = PARTS if tested else parts_of(max(sum(PARTS), min(MANY, plays // 20)))
     try:
-        right = [np.isfinite(noise.draw(np.random.default_rng(1), n)) for n in (*PARTS, sum(PARTS))]
-        if [part.shape for part in right] != [(n,) for n in (*PARTS, sum(PARTS))]:
+        pieces, once = both_ways(noise, parts, seed=1)
+        if [np.shape(x) for x in (*pieces, once)] != [(n,) for n in (*parts, sum(parts))]:
             return False
-        return bool(np.concatenate(right).all()) and not in_order(noise)
+        together = np.concatenate(pieces)
+        finite = np.isfinite(together).all() and np.isfinite(once).all()
+        return bool(finite) and not np.array_equal(together, once)
     except Exception:  # what else is wrong with it is said where it is used
         return False
+
+
+def _of_this_package(noise: Any) -> bool:
+    return type(noise).__module__.startswith(f"{__package__}.")
 
 
 class InOrder:
     """Any law as a noise whose draws do not depend on how many are asked for at once.
 
-    law      a frozen law of scipy.stats, an object with draw(rng, n), or a function of (rng, n)
-    centred  whether the mean is subtracted, where the law states one by a method mean()
+    law         a frozen law of scipy.stats, an object with draw(rng, n), or a function of (rng, n)
+    centred     whether the mean is subtracted, where the law states one by a method mean()
+    one_by_one  True to ask for one draw after the other; None to find out whether that is needed
 
     Where draws in parts come out the same as at once they are asked for in blocks, else one by one,
-    which takes some 100 microseconds each with scipy's. Moments are those of an object that has
-    moment_about; scipy's laws are asked for the mean only, so give policies their v as a number.
+    which takes some 100 microseconds each with scipy's. To find out, some thousand draws are
+    compared; where draws depend on the block because of an event that is rarer than that, only
+    one_by_one=True helps. Moments are those of an object that has moment_about; scipy's laws are
+    asked for the mean only, so give policies their v as a number.
     """
 
-    def __init__(self, law: Any, centred: bool = True) -> None:
+    def __init__(self, law: Any, centred: bool = True, one_by_one: bool | None = None) -> None:
         if isinstance(law, type):
             raise TypeError(f"law must be an object, got the class {law.__name__}; add ()")
+        if one_by_one is not None and one_by_one is not True:
+            raise ValueError(f"one_by_one must be None or True, got {one_by_one!r:.60}")
         ways: dict[str, Callable[[Any, int], Any]] = {
             "draw": lambda rng, n: law.draw(rng, n),
             "rvs": lambda rng, n: law.rvs(size=n, random_state=rng),
@@ -119,8 +151,10 @@ class InOrder:
                 self.shift, self.mean = self.mean, 0.0
         if hasattr(law, "moment_about"):
             self.moment_about = lambda q, a: law.moment_about(q, a + self.shift)
-        self.one_by_one = False
-        self.one_by_one = not all(in_order(self, seed) for seed in range(5))
+        self.one_by_one = one_by_one is True
+        if not self.one_by_one:
+            short = all(in_order(self, PARTS, seed) for seed in range(5))
+            self.one_by_one = not (short and in_order(self, parts_of(MANY)))
 
     def draw(self, rng: np.random.Generator, n: int) -> FloatArray:
         """The next n numbers: at once if that makes no difference, else one after the other."""

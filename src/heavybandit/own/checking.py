@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import whole
-from ..instances import section6
+from ..checks import unmasked, whole
+from ..instances import contexts_in_parts, section6
 from ..noise import Additive, FloatArray, Noise, OwnNoise, StudentT, as_noise
-from ..noise.own import PARTS, REMEDY
+from ..noise.own import PARTS, REMEDY, in_order, parts_of
 from ..policy import LONGEST
 from ..simulate import World, simulate
 from .loading import arguments_of, files_of, told
@@ -21,6 +21,7 @@ from .moments import contradiction
 N_ARMS, DIM = 4, 3
 DRAWS = 100_000
 FEW_DRAWS = 5_000  # of a noise that is drawn one by one
+NUMBERS = 2_000_000  # in the contexts that a check asks for at once, but for those of 20 rounds
 OFF = 6.0  # standard errors from 0 at which an average is called off
 
 
@@ -82,7 +83,10 @@ def unrepeatable(fresh: Callable[[], Any], world: World, rounds: int, seed: int 
         return None
     t = next(t for t in range(len(first)) if first[t] != second[t])
     changed = [name for name, value in _shared(policy).items() if before.get(name) != value]
-    cure = "draw from a generator made from a seed"
+    cure = (
+        "nothing may be shared between two policies (a module's variable, a default argument, a "
+        "class attribute), and they must draw from a generator made from a seed"
+    )
     if changed:
         cure = f"all of them share {', '.join(changed)} of the class: set it in __init__, on self"
     return (
@@ -122,7 +126,8 @@ def check_noise(build: Callable[..., Any], **parameters: Any) -> list[str]:
     `build` is a class, or any function, that is called as build(**parameters) and gives an object
     with `draw(rng, n)`. If it has `moment_about(q, a)` too, which policies that need a bound v ask
     for, the moments are held against each other and against 100,000 draws; they are called wrong
-    only where they cannot be right, however heavy the tail.
+    only where they cannot be right, however heavy the tail. As many draws are asked for at once and
+    in parts, and must be the same; a dependence on the block that shows more rarely is not found.
     """
     made, files, problems = _built(build, parameters)
     if problems:
@@ -166,20 +171,21 @@ def _unlike_a_stream(noise: Noise, twin: Noise) -> list[str]:
         if not np.isfinite(got).all():
             which = int(np.flatnonzero(~np.isfinite(got))[0])
             return [f"draws must be finite; number {which + 1} of {n:,} is {got[which]}"]
-    once = _drawn(noise, sum(PARTS))
-    if not np.array_equal(once, _drawn(noise, sum(PARTS))):
+    many = _enough(noise)  # a few draws may be alike by chance, as where most of them are 0
+    once = _drawn(noise, many)
+    if not np.array_equal(once, _drawn(noise, many)):
         return [
             "the same generator must give the same draws, whatever was drawn before; "
             "draw from rng alone, and keep nothing from one call to the next"
         ]
-    if not np.array_equal(once, _drawn(twin, sum(PARTS))):
+    if not np.array_equal(once, _drawn(twin, many)):
         return ["two noises that are built alike must give the same draws from the same generator"]
-    rng = np.random.default_rng(1)
-    if not np.array_equal(once, np.concatenate([noise.draw(rng, n) for n in PARTS])):
-        parts = ", ".join(map(str, PARTS))
-        return [
-            f"{parts} draws one after the other must be the same as {sum(PARTS)} at once; {REMEDY}"
-        ]
+    for parts in (PARTS, parts_of(many)):
+        if not in_order(noise, parts):
+            return [
+                f"{', '.join(f'{n:,}' for n in parts)} draws one after the other must be the same "
+                f"as {sum(parts):,} at once; {REMEDY}"
+            ]
     return []
 
 
@@ -211,13 +217,25 @@ def _drawn(noise: Noise, n: int) -> FloatArray:
     return np.array(noise.draw(np.random.default_rng(1), n), dtype=np.float64)
 
 
-def check_world(build: Callable[..., Any], **parameters: Any) -> list[str]:
+def check_world(build: Callable[..., Any], *, rounds: int = 1_000, **parameters: Any) -> list[str]:
     """Say what is wrong with a world; an empty list means that policies can be simulated in it.
 
     `build` is a class, or any function, that is called as build(**parameters) and gives an object
     with the five members that `instances` lists. An argument noise that must be given is Student's
     t noise here, unless `parameters` has another.
+
+    The contexts of `rounds` rounds, fewer where they would be millions of numbers, are asked for at
+    once and in parts, for seeds 0 to 4 and for 1 and 7 plays per round; what goes wrong later, or
+    more rarely, is not found. For a log of contexts, give as many rounds as it has or as are to be
+    played. If the world itself has an argument rounds, let `build` be a function that gives it.
     """
+    return world_problems(build, parameters, whole("rounds", rounds, 1))
+
+
+def world_problems(
+    build: Callable[..., Any], parameters: dict[str, Any], rounds: int = 1_000
+) -> list[str]:
+    """The same, whatever the world's own arguments are called."""
     known, usual = arguments_of(build), {"noise": StudentT(), "horizon": 10_000}
     needed = {n: usual[n] for n in usual if n in known and known[n].default is known[n].empty}
     world, files, problems = _built(build, needed | parameters)
@@ -232,50 +250,71 @@ def check_world(build: Callable[..., Any], **parameters: Any) -> list[str]:
             whole(name, getattr(world, name), 1)
         law = as_noise(world.noise)
         problems = [f"its noise: {said}" for said in check_noise(lambda: law)]
-        problems += _unlike_a_world(world)
+        problems += _unlike_a_world(world, law, rounds)
     except (Exception, SystemExit) as error:
         return [*problems, f"it failed: {told(error, files)}"]
     return problems
 
 
-def _unlike_a_world(world: Any) -> list[str]:
-    theta = np.asarray(world.theta_star(1))
+def _unlike_a_world(world: Any, law: Noise, rounds: int) -> list[str]:
+    few = max(sum(PARTS), NUMBERS // (world.n_arms * world.dim))
+    for seed in range(5):
+        said = _unlike_a_parameter(world, seed)
+        for plays in (1, 7):
+            said = said or _unlike_offers(world, law, min(rounds, few), seed, plays)
+        if said:
+            return [said]
+    return []
+
+
+def _theta(world: Any, seed: int) -> FloatArray:
+    return np.array(unmasked(f"theta_star({seed})", world.theta_star(seed)), dtype=np.float64)
+
+
+def _unlike_a_parameter(world: Any, seed: int) -> str | None:
+    """What is wrong with θ* for this seed."""
+    theta, call = _theta(world, seed), f"theta_star({seed})"
     if theta.shape != (world.dim,) or not np.isfinite(theta).all():
-        return [f"theta_star(seed) must return dim={world.dim} finite numbers, got {theta!r:.60}"]
-    if not np.array_equal(theta, world.theta_star(1)):
-        return ["theta_star must be the same whenever it is asked for the same seed"]
+        return f"{call} must return dim={world.dim} finite numbers, got {theta!r:.60}"
+    if not np.array_equal(theta, _theta(world, seed)):
+        return "theta_star must be the same whenever it is asked for the same seed"
     norm = float(np.linalg.norm(theta))
     if norm > LONGEST:
-        return [
-            f"theta_star(1) has norm {norm:.4g}, and policies assume at most 1; for payoffs in "
+        return (
+            f"{call} has norm {norm:.4g}, and policies assume at most 1; for payoffs in "
             f"other units divide it by that, and let the noise be "
             f"heavybandit.noise.Units(noise, factor={norm:.4g})"
-        ]
+        )
+    return None
+
+
+def _unlike_offers(world: Any, law: Noise, rounds: int, seed: int, plays: int) -> str | None:
+    """What is wrong with the contexts for so many plays per round."""
 
     def drawn(*parts: int) -> FloatArray:
-        rng, first, blocks = np.random.default_rng(1), 0, []
-        for n in parts:
-            blocks.append(np.array(world.contexts(rng, first, n, 1), dtype=np.float64))
-            first += n
-        return np.concatenate(blocks)
+        return contexts_in_parts(world, parts, plays, seed)
 
-    n, call = sum(PARTS), "contexts(rng, first_round, n_rounds, plays)"
-    X = drawn(n)
-    if X.shape[1:] == (world.n_arms, world.dim) and len(X) < n:
-        return [f"the contexts have run out: {call} was asked for {n} rounds and gave {len(X)}"]
-    if X.shape != (n, world.n_arms, world.dim):
-        return [
+    X, call = drawn(rounds), "contexts(rng, first_round, n_rounds, plays)"
+    if X.shape[1:] == (world.n_arms, world.dim) and len(X) < rounds:
+        return (
+            f"the contexts have run out: {call} was asked for {rounds:,} rounds and gave "
+            f"{len(X):,}; if there are no more, check it with rounds={len(X)}"
+        )
+    if X.shape != (rounds, world.n_arms, world.dim):
+        return (
             f"{call} must return an array of shape (n_rounds, n_arms, dim) = "
-            f"{(n, world.n_arms, world.dim)}, got {X.shape}"
-        ]
+            f"{(rounds, world.n_arms, world.dim)}, got {X.shape}"
+        )
     longest = float(np.linalg.norm(X, axis=2).max())
     if not longest <= LONGEST:
-        return [f"contexts must be finite and of norm at most 1; one has {longest:.6g}"]
-    if not np.array_equal(X, drawn(n)):
-        return ["the same generator must give the same contexts; draw from rng alone"]
-    if not np.array_equal(X, drawn(*PARTS)):
-        return [
-            f"the contexts of {', '.join(map(str, PARTS))} rounds one after the other must be the "
-            f"same as of {n} at once; draw those of a round before those of the next"
-        ]
-    return []
+        return f"contexts must be finite and of norm at most 1; one has {longest:.6g}"
+    law.check_means(X @ _theta(world, seed))
+    parts = parts_of(rounds)
+    if not np.array_equal(X, drawn(*parts)):
+        if not np.array_equal(X, drawn(rounds)):
+            return "the same generator must give the same contexts; draw from rng alone"
+        return (
+            f"the contexts of {', '.join(map(str, parts))} rounds one after the other must be the "
+            f"same as of {rounds:,} at once; draw those of a round before those of the next"
+        )
+    return None

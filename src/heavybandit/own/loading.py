@@ -64,7 +64,7 @@ def files_of(build: Any) -> set[str]:
         for member in (one, *vars(one).values()) if inspect.isclass(one) else (one,):
             inner = member.fget if isinstance(member, property) else member
             code = getattr(inspect.unwrap(inner) if callable(inner) else inner, "__code__", None)
-            if code is not None:
+            if isinstance(code, CodeType):  # the class of functions has a descriptor by that name
                 found.add(code.co_filename)
     return found
 

@@ -29,8 +29,9 @@ import numpy as np
 
 from ..checks import flag, whole
 from ..engine.state import Ints
+from ..fresh import check_fresh, note_played
 from ..policy import LARGEST, LONGEST, NOISE_STREAM, Floats, stream
-from ..simulate import Report, check_fresh, note_played, reporting
+from ..simulate import Report, reporting
 
 CONFIDENCE = 0.95  # of the interval, both sides together
 OFF = 6.0  # standard errors at which logged arms contradict their probabilities
@@ -276,9 +277,13 @@ def _numbers(name: str, given: Any) -> Floats:
     if np.ma.is_masked(given):
         raise ValueError(f"{name} must have no masked entries; leave those rounds out")
     try:
-        array = np.array(given, dtype=np.float64)
+        array = np.array(given)
+        if array.dtype.kind != "c":
+            array = array.astype(np.float64)
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be an array of numbers, got {given!r:.60}") from None
+    if array.dtype.kind == "c":
+        raise TypeError(f"{name} must be real numbers, got complex ones")
     if not np.isfinite(array).all():
         where = np.argwhere(~np.isfinite(array))[0]
         at = f" of round {where[0] + 1}" if len(where) else ""

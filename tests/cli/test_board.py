@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from heavybandit.cli import entering
+from heavybandit.pipeline.spec import made_with
 from heavybandit.replication.protocol import HELD_OUT
 
 DATA = Path(__file__).parents[2] / "data"
@@ -23,6 +24,16 @@ class Lazy:
     def update(self, payoffs):
         pass
 """
+
+
+ENTRY = {
+    "policy": "Lazy",
+    "source": LAZY,
+    "knobs": [],
+    "scores": [],
+    "entries": [{}],
+    "runs": [[1000, "1.0"]],
+}
 
 
 @pytest.fixture
@@ -134,7 +145,10 @@ def test_missing_recorded_entries_are_noticed_before_the_work(refused):
 @pytest.mark.parametrize(
     ("part", "value"),
     [
-        *((part, ...) for part in ("protocol", "policy", "source", "entries", "runs")),
+        *((part, ...) for part in ("protocol", "policy", "source", "entries", "runs", "made_with")),
+        ("made_with", {}),
+        ("made_with", "this engine"),
+        ("made_with", {"engine": 1}),
         ("policy", 3),
         ("entries", [3]),
         ("entries", {}),
@@ -147,19 +161,25 @@ def test_missing_recorded_entries_are_noticed_before_the_work(refused):
 )
 def test_an_entry_with_a_part_that_is_missing_or_of_another_kind_is_refused(refused, part, value):
     """`...` stands for a part that is not there."""
-    entry = {
-        "protocol": entering.protocol_digest(),
-        "policy": "Lazy",
-        "source": LAZY,
-        "entries": [{}],
-        "runs": [[1000, "1.0"]],
-    }
+    entry = {**ENTRY, "protocol": entering.protocol_digest(), "made_with": made_with()}
+    Path("whole.json").write_text(json.dumps(entry), encoding="utf-8")
+    assert entering.read_entry("whole.json") == entry
     entry[part] = value
     forged = {name: one for name, one in entry.items() if one is not ...}
     Path("forged.json").write_text(json.dumps(forged), encoding="utf-8")
     assert "is not an entry that heavybandit board has written" in refused(
         "board --check forged.json"
     )
+
+
+@pytest.mark.usefixtures("lazy")
+def test_an_entry_that_conceals_a_knob_of_its_policy_is_refused(refused):
+    """It would stand among those that were not tuned, with a default chosen on the board."""
+    entry = {**ENTRY, "protocol": entering.protocol_digest(), "made_with": made_with()}
+    entry["source"] = LAZY.replace("dim)", "dim, ridge=7.0, level_scale=1.0)")
+    Path("forged.json").write_text(json.dumps(entry), encoding="utf-8")
+    said = refused("board --check forged.json")
+    assert "states the knobs [], and its policy has ['ridge', 'level_scale']" in said
 
 
 @pytest.mark.usefixtures("lazy")

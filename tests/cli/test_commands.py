@@ -176,6 +176,18 @@ def test_an_error_that_nobody_foresaw_is_not_hidden(monkeypatch):
         cli.main(["run", "Uniform", "--horizon", "300"])
 
 
+@pytest.mark.parametrize(
+    ("why", "said"),
+    [(("Unable to allocate 7 TiB",), "memory: Unable to allocate 7 TiB"), ((), "memory")],
+)
+def test_too_little_memory_is_told_and_is_no_difference(monkeypatch, refused, why, said):
+    def too_large(*_, **__):
+        raise MemoryError(*why)
+
+    monkeypatch.setattr("heavybandit.cli.run.simulate", too_large)
+    assert refused("run Uniform --horizon 300") == f"heavybandit: not enough {said}"
+
+
 # As a process of its own.
 
 
@@ -210,6 +222,14 @@ def test_closed_streams_change_nothing_but_what_is_said(closed, said, tmp_path):
     assert (tmp_path / "u.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_workers_go_on_where_the_place_for_errors_is_closed(tmp_path):
+    """They inherit it from the process that starts them, and refuse to start without one."""
+    command = f"{sys.executable} -m heavybandit sweep smoke --workers 2 --store s --data d 2>&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "36 done now" in done.stdout
+
+
 def test_output_that_knows_few_letters_gets_all_of_it():
     few = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = in_a_shell("list", stdout=subprocess.PIPE, env=few)
@@ -234,3 +254,13 @@ def test_what_is_wrong_has_its_exit_code_also_where_it_cannot_be_said(monkeypatc
         monkeypatch.undo()
         with contextlib.suppress(OSError):
             full.close()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_sweep_whose_progress_cannot_be_written_ends_with_its_results(tmp_path):
+    command = f"{sys.executable} -m heavybandit sweep smoke --workers 1 --store s --data d"
+    command = f"{command} 2>/dev/full"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0
+    assert "36 done now" in done.stdout
+    assert (tmp_path / "d" / "smoke.runs.csv").exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import signal
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,16 @@ def test_where_there_are_no_results_that_is_said_and_what_to_do(tiny, refused):
         assert "run this in the repository" in said
     (tiny / "data").mkdir()
     assert "no results of tiny in the folder 'data'" in refused("verify tiny", code=3)
+    assert "no results in the folder 'data'" in refused("verify", code=3)
+
+
+def test_a_sidecar_without_its_tables_is_something_to_verify(tiny, typed):
+    (tiny / "data").mkdir()
+    (tiny / "data" / "tiny.json").write_text("{")
+    (tiny / "data" / "claims.json").write_text("[]")  # no experiment's
+    out = typed("verify", code=1)
+    assert re.search(r"^differs: .*tiny\.json is missing or cannot be read", out)
+    assert "0 runs (0 plays) of tiny simulated again" in out
 
 
 def test_missing_results_are_a_difference(swept, typed):
@@ -135,6 +146,56 @@ def test_compare_says_which_files_differ(swept, typed):
     assert "nothing differs" in typed("compare data other")
     (swept / "other" / "tiny.curves.csv").write_text("run,plays,regret\n")
     assert typed("compare data other", code=1) == "tiny.curves.csv differs\n"
+
+
+# A pipe in the place of a file: who opens it waits for a writer, and none will come.
+
+
+@pytest.fixture
+def in_time():
+    """Ends a test that waits for ever."""
+
+    def end(*_):
+        raise AssertionError("it waits for a pipe")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(30)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def piped(path):
+    """Puts a pipe into the place of a file."""
+    Path(path).unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
+@pytest.mark.usefixtures("swept", "in_time")
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("data/tiny.json", SWEEP),
+        ("data/tiny.runs.csv", SWEEP),
+        ("build/store/format.json", SWEEP),
+        ("data/claims.json", "claims"),
+        ("data/tiny.runs.csv", "compare data data"),
+        ("data/claims.json", "compare data data"),
+        ("data/one.png", "compare data data"),
+    ],
+)
+def test_a_pipe_in_the_place_of_a_file_is_told_and_not_waited_for(refused, file, line):
+    piped(file)
+    said = refused(line, code=3)
+    assert file in said
+    assert "no regular file" in said
+
+
+@pytest.mark.usefixtures("in_time")
+@pytest.mark.parametrize("file", ["tiny.json", "tiny.runs.csv", "tiny.curves.csv"])
+def test_a_pipe_in_the_place_of_a_result_is_a_difference(swept, typed, file):
+    piped(swept / "data" / file)
+    assert re.search(rf"^differs: data/{file} .*cannot be read", typed("verify tiny", code=1))
 
 
 # claims.

@@ -1,6 +1,8 @@
 """Progress of a sweep, in lines of a log or in a bar on a terminal."""
 
+import errno
 import io
+import os
 import re
 from types import SimpleNamespace
 from unittest.mock import patch
@@ -10,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heavybandit.pipeline import progress
-from heavybandit.pipeline.progress import Progress
+from heavybandit.pipeline.progress import Progress, say
 from heavybandit.pipeline.spec import plays_of, work_of
 from heavybandit.pipeline.store import Store
 from heavybandit.pipeline.sweep import sweep
@@ -33,6 +35,7 @@ class Terminal(io.StringIO):
 def test_lines_in_a_log_have_percent_and_time_left(clock):
     log = io.StringIO()
     with Progress("tiny", 1000, stream=log) as bar:
+        bar.under_way(50)
         clock.now += 20
         bar.under_way(250)
         clock.now += 5
@@ -42,9 +45,9 @@ def test_lines_in_a_log_have_percent_and_time_left(clock):
         bar.under_way(0)
         clock.now += 10
         bar.advance(500)
-    # A quarter in 20 s, so three quarters take 60 s.
+    # A fifth in 20 s, so three quarters take 75 s.
     lines = log.getvalue().splitlines()
-    assert lines[0] == "tiny: 25% done, 20 s so far, about 60 s left"
+    assert lines[0] == "tiny: 25% done, 20 s so far, about 75 s left"
     assert lines[-1] == "tiny: 100% done, 50 s so far, about 0 s left"
     assert 3 <= len(lines) <= 4
     assert "\r" not in log.getvalue()
@@ -59,6 +62,49 @@ def test_nothing_made_yet_has_no_time_left_and_no_error(clock):
         assert "time left unknown" in log.getvalue()
 
 
+def test_the_time_that_compiling_takes_is_not_taken_for_that_of_the_work(clock):
+    """It is over when the first work is done, after 20 s; then a fifth takes 20 s."""
+    log = io.StringIO()
+    with Progress("tiny", 1000, stream=log) as bar:
+        clock.now += 20
+        bar.under_way(1)
+        clock.now += 10
+        bar.under_way(30)
+        clock.now += 10
+        bar.under_way(201)
+    lines = log.getvalue().splitlines()
+    assert lines[0] == "tiny: 0% done, 20 s so far, time left unknown"
+    assert lines[1] == "tiny: 3% done, 30 s so far, time left unknown"
+    assert lines[2] == "tiny: 20% done, 40 s so far, about 80 s left"
+
+
+class Full(io.StringIO):
+    """What is on a full disk."""
+
+    def write(self, _):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+class FullTerminal(Full, Terminal):
+    """A terminal that is gone refuses in the same way."""
+
+
+@pytest.mark.parametrize("stream", [Full, FullTerminal])
+def test_progress_that_cannot_be_shown_stops_nothing(clock, stream):
+    with Progress("tiny", 1000, stream=stream()) as bar:
+        clock.now += 20
+        bar.under_way(250)
+        bar.note("a sentence")
+        bar.advance(1000)
+    assert bar.made == 1000
+
+
+def test_where_there_is_no_place_for_errors_nothing_is_said(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr", None)  # as in a program without a console
+    say("a sentence")
+    assert capsys.readouterr().out == ""
+
+
 def test_a_terminal_gets_a_bar_with_the_time_left():
     terminal = Terminal()
     with Progress("tiny", 2000, stream=terminal) as bar:
@@ -67,7 +113,7 @@ def test_a_terminal_gets_a_bar_with_the_time_left():
     shown = terminal.getvalue()
     assert "\r" in shown
     assert "tiny: 100%" in shown
-    assert "00:00 so far, 00:00 left" in shown
+    assert "00:00 so far, about 0 s left" in shown
 
 
 @pytest.mark.parametrize(("total", "show"), [(0, True), (1000, False)])

@@ -146,10 +146,11 @@ def test_names_that_would_overlap_are_moved_apart_and_keep_their_order():
     assert plotting.apart([0.0, 0.0, 0.05], 0.1) == pytest.approx([0.0, 0.1, 0.2], abs=1e-6)
 
 
-def test_runs_in_no_list_are_refused_with_how_to_write_it():
+def test_runs_in_no_list_and_lists_without_runs_are_refused_with_how_to_write_it():
     run = hb.simulate(hb.Uniform(10, 20, 10), hb.section6())
-    with pytest.raises(TypeError, match=r"one list per policy.*\[\[run\], \[run\]\]"):
-        plotting.regret_figure([run, run], "two")
+    for wrong in (run, [run, run], [[run], run], [], [[]], [[run], []], [["run"]], None):
+        with pytest.raises(TypeError, match=r"one list per policy.*\[\[run\], \[run\]\]"):
+            plotting.regret_figure(wrong, "two")
 
 
 def test_medians_over_seeds_start_at_0_and_names_of_equal_ones_do_not_cover_each_other():

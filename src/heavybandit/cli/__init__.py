@@ -11,12 +11,12 @@ import difflib
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
 from .. import __version__
 from ..pipeline.interrupts import Interrupts
+from ..pipeline.progress import say
 
 OK, DIFFERS, CANNOT, UNUSABLE, INTERRUPTED = 0, 1, 2, 3, 130
 SEVERAL: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAME=VALUE"}
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except Exception as error:
             if not interrupts.asked:  # if a library is being imported, Ctrl-C can be any error
                 return _failed(error)
-    print("\nheavybandit: stopped.", file=sys.stderr)
+    say("\nheavybandit: stopped.")
     return INTERRUPTED
 
 
@@ -83,6 +83,9 @@ def _failed(error: Exception) -> int:
     if isinstance(error, BrokenPipeError):  # the reader of our output has gone, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
+    if isinstance(error, MemoryError):  # numpy says how much it wanted, Python says nothing
+        _say(f"not enough memory: {error}".rstrip(": "))
+        return CANNOT
     if isinstance(error, ValueError | TypeError | RuntimeError | OSError):
         _say(error)
         return CANNOT
@@ -106,7 +109,8 @@ def _open_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
+            null = os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
+            os.set_inheritable(null, True)  # as the three are: workers refuse to start without
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -127,10 +131,9 @@ def _refuse(word: str, command: argparse.ArgumentParser) -> NoReturn:
     command.error(f"there is no option {option!r}{hint}")
 
 
-def _say(error: Exception) -> None:
+def _say(error: Exception | str) -> None:
     """An error in one line, whatever its message looks like."""
-    with suppress(OSError):  # a full disk: the exit code says it all the same
-        print(f"heavybandit: {' '.join(str(error).split())}", file=sys.stderr, flush=True)
+    say(f"heavybandit: {' '.join(str(error).split())}")
 
 
 class _Command(argparse.ArgumentParser):

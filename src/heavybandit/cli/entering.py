@@ -22,8 +22,8 @@ import numpy as np
 
 from ..own.loading import arguments_of, load, place, told
 from ..pipeline.recipes import Recipe, digest, recipe
+from ..pipeline.scratch import bytes_of
 from ..pipeline.spec import Plan, Spec, made_with, number
-from ..pipeline.store import bytes_of
 from ..policy import Floats
 from ..replication import catalogue  # noqa: F401  (it enters the recorded experiments)
 from ..replication import leaderboard as board
@@ -237,6 +237,7 @@ def read_entry(path: str | Path) -> dict[str, Any]:
             len(entry["runs"]) == wanted
             and len(entry["scores"]) == (sum(SIZES) if tuned else 0)
             and len(entry["entries"]) == (2 if tuned else 1)
+            and entry["made_with"].keys() == made_with().keys()
             and all(isinstance(text, str) for text in texts)
             and all(isinstance(one, dict) for one in entry["entries"])
             and all(isinstance(score, float) for score in entry["scores"])
@@ -244,7 +245,7 @@ def read_entry(path: str | Path) -> dict[str, Any]:
         )
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         whole = False
     if not whole:
         raise ValueError(f"{path} is not an entry that heavybandit board has written, or not whole")
@@ -283,6 +284,11 @@ def check(
         file = Path(folder) / "entry.py"
         file.write_text(entry["source"], encoding="utf-8")
         own = Own(str(file), entry["policy"])
+        if entry["knobs"] != list(own.knobs):
+            raise ValueError(
+                f"the entry states the knobs {entry['knobs']!r:.60}, and its policy has "
+                f"{list(own.knobs)}; it must have been tuned over these"
+            )
         how = {"seeds": BOARD_SEEDS, "first_seed": FIRST_BOARD_SEED}
         specs = own.trials(HELD_OUT, entry["entries"], **how).runs()
         made, spent, differences = 0, 0, list[str]()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import os
 import secrets
-import sys
 from pathlib import Path
 
 from . import DIFFERS, INTERRUPTED, OK, SEVERAL
@@ -42,6 +41,7 @@ def do_sweep(options: argparse.Namespace) -> int:
     """Fill the store, and write the result files from it."""
     from ..checks import whole
     from ..pipeline import tables
+    from ..pipeline.progress import say
     from ..pipeline.spec import Together
     from ..pipeline.store import Store, default_store
     from ..pipeline.sweep import sweep
@@ -56,10 +56,9 @@ def do_sweep(options: argparse.Namespace) -> int:
     together = Together(tuple(by_name(name) for name in names))
     store = Store(options.store or default_store())
     if not options.quiet:
-        print(
+        say(
             f"{together.name}: runs are kept in {store.folder.resolve()}, results go into "
-            f"{Path(options.data).resolve()}",
-            file=sys.stderr,
+            f"{Path(options.data).resolve()}"
         )
     try:
         summary = sweep(
@@ -73,11 +72,10 @@ def do_sweep(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         runs = {spec.key: spec for spec in together.runs()}  # experiments may share some
         done = sum(store.load(spec) is not None for spec in runs.values())
-        print(
+        say(
             f"\nheavybandit: stopped. {done} of {len(runs)} runs of "
             f"{together.name} are finished and kept in {store.folder}; "
-            f"the same command goes on from there.",
-            file=sys.stderr,
+            f"the same command goes on from there."
         )
         return INTERRUPTED
     files = [tables.consolidate(one, store, options.data)[0] for one in together.experiments]
@@ -116,17 +114,14 @@ def do_verify(options: argparse.Namespace) -> int:
     for name in options.names:
         by_name(name)
     there = tables.consolidated(options.data)
-    for name in options.names if Path(options.data).is_dir() else (options.names or [""]):
-        if name not in there and not (Path(options.data) / f"{name}.json").exists():
+    for name in options.names or ([] if there else [""]):
+        if name not in there:
             raise StoreError(
                 f"there are no results{f' of {name}' if name else ''} in the folder "
                 f"{options.data!r} to verify; run this in the repository, name their folder with "
                 f"--data, or make some with: heavybandit sweep {name or 'smoke'}"
             )
     names = options.names or there
-    if not names:
-        print(f"nothing to verify: no results in {options.data}")
-        return OK
     plays = float("inf") if options.all else options.plays
     check = verify(options.data, seed=seed, plays=plays, names=names)
     which = "all of them" if options.all else f"a sample drawn with --seed {seed}"
@@ -193,6 +188,8 @@ def do_claims(options: argparse.Namespace) -> int:
     path = Path(options.data) / "claims.json"
     try:
         entries = claims.read(options.data)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, TypeError):
         raise StoreError(f"{path} cannot be read as a list of claims") from None
     if not path.exists():

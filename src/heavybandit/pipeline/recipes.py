@@ -7,6 +7,7 @@ looked up when it is built.
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import inspect
 import json
@@ -74,17 +75,23 @@ nothing, descriptions are those that the results were made from, and so are stre
 """
 
 
+@functools.cache
+def _defaults(build: Callable[..., Any]) -> dict[str, Any]:
+    """The defaults of what builds a policy, a noise or a world; a seed is no setting."""
+    return {
+        name: parameter.default
+        for name, parameter in inspect.signature(build).parameters.items()
+        if parameter.default is not inspect.Parameter.empty and name != "seed"
+    }
+
+
 def spelled_out(what: Recipe, registry: Registry) -> dict[str, Any]:
     """A recipe with its defaults, so that a change of a default is a change of the run.
 
     Numbers are floats, since 4 and 4.0 are the same run; named noises become what they stand for.
     """
-    known = inspect.signature(registry[what.name]).parameters if what.name in registry else {}
-    params = {
-        name: parameter.default
-        for name, parameter in known.items()
-        if parameter.default is not inspect.Parameter.empty and name != "seed"
-    } | dict(what.params)
+    defaults = _defaults(registry[what.name]) if what.name in registry else {}
+    params = defaults | dict(what.params)
     plain: dict[str, Any] = {}
     for name, value in sorted(params.items()):
         if name in NOT_SPELLED_OUT and value == NOT_SPELLED_OUT[name]:

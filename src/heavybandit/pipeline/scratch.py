@@ -1,4 +1,6 @@
-"""Temporary files, each in a folder of its own with our mark inside; nothing else is ever removed.
+"""Files read and written whole, by way of temporary ones in marked folders of their own.
+
+Nothing else is ever removed.
 
     beside/.heavybandit-0123456789abcdef/mark   says whose it is; locked while it is in use
     beside/.heavybandit-0123456789abcdef/file   the temporary file
@@ -12,9 +14,11 @@ system has no locks, it stays where it is.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,6 +56,23 @@ def write_whole(path: Path, text: str, beside: Path) -> None:
         with open(os.open(temporary, NEW, 0o666), "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
         os.replace(temporary, path)
+
+
+def bytes_of(path: Path) -> bytes:
+    """What a file holds; what is no file is an error, and is not waited for as a pipe would be."""
+    file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        with open(file, "rb", closefd=False) as content:
+            return content.read()
+    finally:
+        os.close(file)
+
+
+def text_of(path: Path) -> str:
+    """The same as text."""
+    return bytes_of(path).decode("utf-8")
 
 
 def sweep_up(beside: Path) -> None:

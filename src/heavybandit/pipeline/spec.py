@@ -8,6 +8,7 @@ kinds of experiments need no special case anywhere; `replication.coverage` has o
 
 from __future__ import annotations
 
+import functools
 import math
 import platform
 from abc import ABC, abstractmethod
@@ -95,12 +96,12 @@ class Spec(ABC):
     def curve_rows(self, index: int, result: dict[str, Any]) -> list[list[str]]:
         """Its lines in the table of curves."""
 
-    @property
+    @functools.cached_property
     def key(self) -> str:
         """The run's identity: a hash of all that determines it."""
         return digest(self.as_json())
 
-    @property
+    @functools.cached_property
     def group(self) -> str:
         """The identity of the runs that go together with this one; here it goes alone."""
         return self.key
@@ -179,7 +180,7 @@ class RunSpec(Spec):
     def text(self) -> str:
         return f"{self.policy.text()} at horizon {self.horizon}, seed {self.seed}"
 
-    @property
+    @functools.cached_property
     def group(self) -> str:
         """The identity of the runs that share the world, the horizon and the seed."""
         return digest(self._shared())
@@ -247,11 +248,14 @@ class RunSpec(Spec):
         return [[str(index), str(plays), number(regret)] for plays, regret in points]
 
 
+version_of = functools.cache(version)  # it reads a package's description every time
+
+
 def made_with() -> dict[str, Any]:
     """What this process computes with; two that differ here may differ in their bits."""
     return {
         "engine": ENGINE_VERSION,
-        **{name: version(name) for name in ("heavybandit", "numba", "numpy")},
+        **{name: version_of(name) for name in ("heavybandit", "numba", "numpy")},
         "python": ".".join(platform.python_version_tuple()[:2]),
     }
 

@@ -18,13 +18,12 @@ from __future__ import annotations
 import errno
 import json
 import os
-import stat
-import sys
 from pathlib import Path
 from typing import Any
 
+from .progress import say
 from .recipes import canonical, digest
-from .scratch import scratch, write_whole
+from .scratch import bytes_of, scratch, text_of, write_whole
 from .spec import Spec, made_with
 
 FORMAT = 1
@@ -68,7 +67,7 @@ class Store:
 
     def _check_format(self, marker: Path) -> None:
         try:
-            found = json.loads(marker.read_text())["format"]
+            found = json.loads(text_of(marker))["format"]
         except OSError as error:
             raise StoreError(_trouble(error, marker)) from error
         except (ValueError, KeyError, TypeError, RecursionError):
@@ -119,7 +118,7 @@ class Store:
             raise StoreError(f"{path.name} {wrong}; {_trouble(error, place)}") from error
         message = f"{path.name} {wrong}; it was moved to {place} and the run will be done again"
         self.set_aside.append(message)
-        print(f"heavybandit: {message}", file=sys.stderr)
+        say(f"heavybandit: {message}")
 
     def save(self, spec: Spec, result: dict[str, Any]) -> None:
         """Write a finished run, whole or not at all."""
@@ -172,15 +171,6 @@ class Lock:
             os.close(self.file)
             self.file = None
         self.held = False
-
-
-def bytes_of(path: Path) -> bytes:
-    """What a file holds; what is no file is an error, and is not waited for as a pipe would be."""
-    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
-        mode = os.fstat(file.fileno()).st_mode
-        if not stat.S_ISREG(mode):
-            raise OSError("it is no regular file")
-        return file.read()
 
 
 def _what_is_wrong(raw: bytes, spec: Spec) -> str | None:

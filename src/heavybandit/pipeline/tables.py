@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import io
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .recipes import canonical, digest
-from .scratch import write_whole
+from .scratch import bytes_of, text_of, write_whole
 from .spec import ENGINE_VERSION, EXPERIMENTS, Plan, by_name, made_with
 from .store import Store, StoreError
 
@@ -40,7 +41,7 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def write_if_new(path: Path, text: str) -> Path:
     """Write a file whole or not at all, and leave one alone that is as it should be."""
-    if not path.exists() or path.read_bytes() != text.encode():
+    if not path.exists() or bytes_of(path) != text.encode():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text, path.parent)
     return path
@@ -52,7 +53,10 @@ def read_csv(path: Path) -> DataFrame:
     from pandas.errors import ParserError
 
     try:
-        table = read_csv(path, dtype=object, keep_default_na=False, na_filter=False)
+        content = io.BytesIO(bytes_of(path))
+        table = read_csv(content, dtype=object, keep_default_na=False, na_filter=False)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}") from None
     except (ParserError, ValueError) as error:  # not text, no header, or a row that is too long
         why = str(error).strip().rpartition("error: ")[2]
         raise StoreError(f"{path} cannot be read as a table: {why}") from None
@@ -116,7 +120,8 @@ def consolidate(experiment: Plan, store: Store, folder: str | Path) -> list[Path
         target.mkdir(parents=True, exist_ok=True)
         return [write_if_new(target / name, text) for name, text in texts.items()]
     except OSError as error:
-        raise StoreError(f"cannot write results into {target}: {error.strerror}") from error
+        named = f"{error.filename}: " if error.filename else ""
+        raise StoreError(f"cannot write results into {target}: {named}{error.strerror}") from error
 
 
 def _about(experiment: Plan, versions: dict[str, Any]) -> dict[str, Any]:
@@ -130,9 +135,10 @@ def _about(experiment: Plan, versions: dict[str, Any]) -> dict[str, Any]:
 
 
 def consolidated(folder: str | Path) -> list[str]:
-    """The names of the experiments whose results are in a folder."""
+    """The names of the experiments of whose results a folder has at least one file."""
     tables = [(path.name, end) for end in file_names("") for path in Path(folder).glob(f"*{end}")]
-    return sorted({name.removesuffix(end) for name, end in tables})
+    sidecars = {name for name in EXPERIMENTS if (Path(folder) / f"{name}.json").exists()}
+    return sorted({name.removesuffix(end) for name, end in tables} | sidecars)
 
 
 def check_files(name: str, folder: str | Path) -> list[str]:
@@ -140,7 +146,7 @@ def check_files(name: str, folder: str | Path) -> list[str]:
     folder = Path(folder)
     sidecar = folder / f"{name}.json"
     try:
-        record = json.loads(sidecar.read_text(encoding="utf-8"))
+        record = json.loads(text_of(sidecar))
         files, versions = record["files"], record["made_with"]
         if not (isinstance(files, dict) and isinstance(versions, dict)):
             raise TypeError
@@ -158,10 +164,15 @@ def check_files(name: str, folder: str | Path) -> list[str]:
         problems.append(f"{sidecar} does not name what this engine's results are made with")
     for file in file_names(name):
         path = folder / file
-        if not path.exists():
+        try:
+            same = sha256(bytes_of(path)) == files.get(file)
+        except FileNotFoundError:
             problems.append(f"{path} is missing")
-        elif sha256(path.read_bytes()) != files.get(file):
-            problems.append(f"{path} was changed after it was made (its checksum does not match)")
+        except OSError as error:
+            problems.append(f"{path} cannot be read: {error.strerror}")
+        else:
+            what = f"{path} was changed after it was made (its checksum does not match)"
+            problems += [] if same else [what]
     return problems
 
 
@@ -221,6 +232,14 @@ def _value(cell: str) -> Any:
     return float("nan") if cell in ("", "-") else cell
 
 
+def same_bytes(one: Path, other: Path) -> bool:
+    """Whether two files hold the same."""
+    try:
+        return bytes_of(one) == bytes_of(other)
+    except OSError as error:
+        raise StoreError(f"{error.filename} cannot be read: {error.strerror}") from None
+
+
 def differences(made: str | Path, committed: str | Path) -> list[str]:
     """Which result files of two folders differ; versions in sidecars are not compared.
 
@@ -231,7 +250,7 @@ def differences(made: str | Path, committed: str | Path) -> list[str]:
     for file in (*FROM_NOTEBOOKS, *(file for name in names for file in file_names(name))):
         ours, theirs = Path(made) / file, Path(committed) / file
         if ours.exists() and theirs.exists():
-            if ours.read_bytes() != theirs.read_bytes():
+            if not same_bytes(ours, theirs):
                 found.append(f"{file} differs")
         elif file not in FROM_NOTEBOOKS:
             found.append(f"{file} is new" if ours.exists() else f"{file} was not made again")

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..checks import one_of
+from ..pipeline.scratch import text_of
 from ..pipeline.tables import write_if_new
 from .statistics import NO, YES, limits, surely
 
@@ -326,7 +327,7 @@ def read(folder: str | Path) -> list[Claim]:
     path = Path(folder) / "claims.json"
     if not path.exists():
         return []
-    return [Claim(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))]
+    return [Claim(**entry) for entry in json.loads(text_of(path))]
 
 
 def record(claim: Claim, folder: str | Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ..pipeline.scratch import text_of
 from ..pipeline.tables import write_if_new
 from .claims import STATEMENTS, Claim, shown
 
@@ -101,5 +102,5 @@ def chosen(entries: Sequence[Claim]) -> list[Claim]:
 
 def write(path: Path, entries: Sequence[Claim]) -> None:
     """Renew the table in a file, which is replaced as a whole or not at all."""
-    text = path.read_text(encoding="utf-8")
+    text = text_of(path)
     write_if_new(path, with_table(text, entries, path.name))

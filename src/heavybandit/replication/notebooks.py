@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from ..pipeline.progress import say
+from ..pipeline.tables import same_bytes
 
 CELL_SECONDS = 900  # a cell that takes longer is taken to hang
 VOLATILE = ("papermill", "execution")
@@ -108,10 +110,10 @@ def execute_all(
                 f"it comes with the extra 'test': pip install 'heavybandit[test]'"
             )
     for i, source in enumerate(sources, 1):
-        print(f"[{i}/{len(sources)}] {source.name} …", file=sys.stderr, flush=True)
+        say(f"[{i}/{len(sources)}] {source.name} …")
         started = time.monotonic()
         execute(source, Path(out) / source.name, parameters, seconds)
-        print(f"    {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+        say(f"    {time.monotonic() - started:.0f} s")
     return len(sources)
 
 
@@ -130,7 +132,7 @@ def differing_figures(made: str | Path, committed: str | Path) -> list[str]:
             found.append(f"{name} is new")
         elif not ours.exists():
             found.append(f"{name} was not made again")
-        elif ours.read_bytes() != theirs.read_bytes() and not _look_alike(ours, theirs):
+        elif not same_bytes(ours, theirs) and not _look_alike(ours, theirs):
             found.append(f"{name} differs")
     return found
 

@@ -138,15 +138,19 @@ def regret_figure(runs: Sequence[Sequence[Run]], title: str) -> Figure:
 
     runs   for each policy a list of its runs, one per seed
     """
-    if any(hasattr(same, "curve") for same in runs):
+    try:
+        lists = [list(same) for same in runs]
+    except TypeError:  # one run, or runs that are in no list
+        lists = []
+    if not lists or not all(same and hasattr(same[0], "curve") for same in lists):
         raise TypeError(
-            "runs must be one list per policy, each with a run per seed, got runs that are in no "
-            "list; of one seed each that is [[run], [run]]"
+            f"runs must be one list per policy, each with a run per seed; of one seed each that is "
+            f"[[run], [run]]; got {runs!r:.60}"
         )
     figure, axes = panels()
     ends = {}
-    drawn = looks([same[0].policy for same in runs])
-    for same in runs:
+    drawn = looks([same[0].policy for same in lists])
+    for same in lists:
         policy, plays, curves = same[0].policy, same[0].plays, np.array([run.curve for run in same])
         middle, style = np.median(curves, axis=0), drawn[policy]
         x, y = np.concatenate([[0], plays]), np.concatenate([[0], middle])

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..checks import one_of
+from ..pipeline.scratch import bytes_of, text_of
 from ..pipeline.store import StoreError
 from ..pipeline.tables import csv_text, read_csv, sha256, sidecar_text, write_if_new
 from ..simulate import simulate
@@ -89,7 +90,7 @@ def about(folder: str | Path) -> dict[str, Any]:
     """What the sidecar says: how much was measured, versions, the machine."""
     path = Path(folder) / SIDECAR
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = json.loads(text_of(path))
         if not isinstance(record["files"][TABLE], str):
             raise TypeError
     except (OSError, ValueError, KeyError, TypeError):
@@ -102,7 +103,7 @@ def load(folder: str | Path) -> list[Timing]:
     path = Path(folder) / TABLE
     wanted = about(folder)["files"][TABLE]
     try:
-        if sha256(path.read_bytes()) != wanted:
+        if sha256(bytes_of(path)) != wanted:
             raise StoreError(f"{path} was changed after it was made (its checksum does not match)")
         table = read_csv(path)
     except OSError:

@@ -150,7 +150,7 @@ def signed(gap: float, off: float, places: int = 0) -> str:
 
 COLUMNS = (
     *("instance", "noise", "policy", "constants", "cost", "over_ridge", "over_ridge_off"),
-    *("clipped", "same_as_payoffs_of_0"),
+    *("clipped", "same_as_payoffs_of_0", "frozen"),
 )
 
 
@@ -158,6 +158,7 @@ def write_table(found: Standings, clipped: Floats, same: Floats, folder: str | P
     """Write everyone's standing in every held-out cell as leaderboard.csv; returns its path.
 
     Costs are in percent of uniform play's; limits hold for all differences in a cell together.
+    `clipped` is over all seeds; `same_as_payoffs_of_0`, and whether that is FROZEN, is of one.
     """
     rows = []
     for i, cell in enumerate(HELD_OUT):
@@ -170,6 +171,7 @@ def write_table(found: Standings, clipped: Floats, same: Floats, folder: str | P
                     *(instance, noise, entry.label, entry.group),
                     *(f"{x:.4f}" for x in (found[entry][i].mean(), gap, off)),
                     *(f"{share[i, place]:.3f}" for share in (clipped, same)),
+                    "yes" if same[i, place] >= FROZEN else "no",
                 ]
             )
     return write_if_new(Path(folder) / "leaderboard.csv", csv_text(COLUMNS, rows))

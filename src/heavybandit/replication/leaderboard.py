@@ -140,6 +140,11 @@ UNTUNED = (
         "counter",
         recipe("HvtUCB", ridge=124.0, width_scale=1.99e-7, threshold_scale=0.0556),
     ),
+    Entry(
+        "ClippedUCB, ridge 150",
+        "counter",
+        recipe("ClippedUCB", ridge=150.0, width_scale=1.0, threshold_scale=25.0),
+    ),
 )
 BOARD = (*(Entry(name, "tuned") for name in KNOBS), *UNTUNED)
 RIDGE = Entry("GreedyRidge", "tuned")
@@ -196,13 +201,12 @@ JUDGED = Trials(
 )
 FLAGS = Trials(
     "board_flags",
-    "the same for at most 2,000 plays, beside runs whose payoffs are all 0",
+    "everyone on the held-out cells, one seed, beside copies whose payoffs are all 0",
     HELD_OUT,
     len(BOARD),
     _entries,
     seeds=1,
     spec=Shown,
-    at_most=2_000,
     **_JUDGED,
 )
 _DECIDED = min((len(CHOSEN.get(policy, ())) for policy in KNOBS), default=0)

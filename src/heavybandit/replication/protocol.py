@@ -6,13 +6,14 @@ Written down before it is run, and the same for everyone:
 - **Budget.** Every policy gets the same number of configurations, whether it has one knob or four:
   64 points of Sobol's sequence over the ranges, on a logarithmic scale; 8 points around each of the
   4 best of them, in boxes of one decade to each side; 8 around each of the 2 best of all so far, in
-  boxes of half a decade; and 16 around the best, in a box of a quarter. Of centres that lie in one
-  another's boxes only the best counts. Boxes may leave the ranges, so that these widen by
-  themselves.
+  boxes of half a decade; and 16 around the best, in a box of a quarter. If centres lie in each
+  other's boxes, only the best of them is used. Boxes may extend beyond the ranges, so that the
+  ranges widen by themselves.
 - **Training.** A configuration's score is its mean cost, in percent of uniform play's, over the
   training cells on two seeds. The lowest score wins, and of equal ones the first.
-- **Judgement.** Everyone plays the held-out cells, on seeds that tuning never saw. No held-out cell
-  is a training cell; one has a world of theirs, at another horizon and with other information.
+- **Judgement.** Every entry plays the held-out cells, on seeds that tuning never saw. No held-out
+  cell is a training cell; one shares its world with a training cell, but differs in its horizon and
+  in the ε and v that policies are given.
 - **Moves.** Afterwards each knob of each winner is moved by a decade up and down, on the training
   cells. A winner lies inside its range if no move scores more than 2 points lower than it does.
 - **Slack.** What the second half of a policy's budget gained over the first, and what the best move
@@ -20,21 +21,22 @@ Written down before it is run, and the same for everyone:
   is said to cost more than another.
 - **Limits.** Costs are averaged over the held-out cells, seed by seed; differences are paired. All
   differences that are stated have simultaneous limits (Bonferroni, Student's t, 95 % together).
-  No order is stated that they, and the slack of the one that costs more, do not support; nor one
-  that other constants of that one, recorded as a counter-example, contradict.
+  No order is stated unless they support it even after the slack of the one that costs more is
+  taken off; nor one that a recorded counter-example, with other constants of that policy,
+  contradicts.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..pipeline.recipes import Recipe, make_world, recipe, with_bound
-from ..pipeline.spec import Plan, RunSpec, Spec, engine_of, number
+from ..pipeline.spec import Plan, RunSpec, Spec, as_result, engine_of, number
 from ..policy import Floats
 
 RANGES = {
@@ -330,7 +332,7 @@ class Judged(Trial):
 
 @dataclass(frozen=True)
 class Shown(Trial):
-    """The same beside a run on the same contexts whose payoffs are all 0."""
+    """The same beside a copy on the same contexts whose payoffs are all 0."""
 
     columns = (*Trial.columns, "same")
 
@@ -340,26 +342,20 @@ class Shown(Trial):
     @classmethod
     def run(cls, group: Any, report: Any = None) -> list[dict[str, Any]]:
         """Also the share of rounds in which both choose the same arm."""
-        from ..noise import Levels
-        from ..simulate import simulate_all
+        from ..counterfactual import counterfactuals
 
         world = make_world(group[0].world, group[0].horizon)
-        silent = replace(world, theta=(0.0,) * world.dim, noise=Levels([0.0], [1.0]))
-        results = super().run(group, report)
-        arms = [
-            [
-                run.arms
-                for run in simulate_all(
-                    [spec.make_policy(world) for spec in group],
-                    where,
-                    group[0].seed,
-                    keep_arms=True,
-                )
-            ]
-            for where in (world, silent)
-        ]
-        for result, paid, unpaid in zip(results, *arms, strict=True):
-            result["diagnostics"]["same"] = float(np.mean(paid == unpaid))
+        found = counterfactuals(
+            [spec.make_policy(world) for spec in group],
+            world,
+            group[0].seed,
+            shown=("zero",),
+            checkpoints=group[0].checkpoints,
+            progress=report or False,
+        )
+        results = [as_result(one.run) for (one,) in found]
+        for result, (one,) in zip(results, found, strict=True):
+            result["diagnostics"]["same"] = one.share
         return results
 
     def row(self, index: int, result: dict[str, Any]) -> list[str]:
@@ -375,7 +371,6 @@ class Trials(Plan):
     make: Callable[[], tuple[Recipe, ...]]  # makes them, when they are needed
     _: KW_ONLY
     spec: type[Trial] = Trial
-    at_most: int | None = None  # plays, if shorter than a cell's horizon
 
     @functools.cached_property
     def entries(self) -> tuple[Recipe, ...]:
@@ -385,19 +380,12 @@ class Trials(Plan):
     def as_json(self) -> dict[str, Any]:
         return {
             "name": self.name,
-            "cells": [
-                {**vars(cell), "world": cell.world.as_json(), "horizon": self.horizon(cell)}
-                for cell in self.cells
-            ],
+            "cells": [{**vars(cell), "world": cell.world.as_json()} for cell in self.cells],
             "entries": [entry.as_json() for entry in self.entries],
             "seeds": self.seeds,
             "first_seed": self.first_seed,
             "engine": max(map(engine_of, self.entries)),
         }
-
-    def horizon(self, cell: Cell) -> int:
-        """How many plays are made in a cell."""
-        return min(cell.horizon, self.at_most or cell.horizon)
 
     def told(self, cell: Cell, entry: Recipe) -> Recipe:
         """An entry as it plays in a cell."""
@@ -408,13 +396,13 @@ class Trials(Plan):
             policies = [self.told(cell, entry) for entry in self.entries]
             for seed in range(self.first_seed, self.first_seed + self.seeds):
                 yield [
-                    self.spec(cell.world, policy, self.horizon(cell), seed, 1, False, cell.name, i)
+                    self.spec(cell.world, policy, cell.horizon, seed, 1, False, cell.name, i)
                     for i, policy in enumerate(policies)
                 ]
 
     def size(self) -> tuple[int, int]:
         each = self.count * self.seeds
-        return each * len(self.cells), each * sum(map(self.horizon, self.cells))
+        return each * len(self.cells), each * sum(cell.horizon for cell in self.cells)
 
     def has_curve(self, spec: Spec) -> bool:
         return False

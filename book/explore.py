@@ -121,6 +121,7 @@ def board(found: dict[str, list[Group]], folder: Path) -> dict[str, Any]:
     board needs another choice of columns here and no more.
     """
     text = pd.read_csv(folder / "leaderboard.csv", dtype=str, na_filter=False)
+    text = text.drop(columns="frozen", errors="ignore")  # the column before it says it too
     behind: dict[int, Ref] = {}
     percents = {name: list(in_percent(made)) for name, made in found.items()}
     for _, block in text.groupby(["instance", "noise"], sort=False):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import base64
+import functools
 import inspect
 import os
 import re
@@ -260,15 +261,20 @@ def names_used(found: Any) -> set[str]:
     sources = [found]
     if inspect.isclass(found):
         sources = [cls for cls in found.__mro__ if cls.__module__.startswith(heavybandit.__name__)]
+    return set().union(*map(names_in, sources))
+
+
+@functools.cache  # most classes share their bases, and finding a source means parsing its file
+def names_in(source: Any) -> frozenset[str]:
+    """The same of one function, or of one class without its bases."""
     used: set[str] = set()
-    for source in sources:
-        for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(source)))):
-            for kind, field in ((ast.Name, "id"), (ast.arg, "arg"), (ast.Attribute, "attr")):
-                if isinstance(node, kind):
-                    used.add(getattr(node, field))
-            if isinstance(node, ast.FunctionDef):
-                used.add(node.name)
-    return used
+    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(source)))):
+        for kind, field in ((ast.Name, "id"), (ast.arg, "arg"), (ast.Attribute, "attr")):
+            if isinstance(node, kind):
+                used.add(getattr(node, field))
+        if isinstance(node, ast.FunctionDef):
+            used.add(node.name)
+    return frozenset(used)
 
 
 def page_name(module: str) -> str:

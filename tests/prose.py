@@ -113,7 +113,7 @@ def descriptions(chapter: str) -> str:
 
 def finding(chapter: str) -> str:
     """What a chapter says came out: its first cell."""
-    (said,) = (text for text in cells(chapter, "markdown") if "**What came out.**" in text)
+    (said,) = (text for text in cells(chapter, "markdown") if "**What was found.**" in text)
     return said
 
 

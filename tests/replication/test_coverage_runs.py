@@ -67,9 +67,10 @@ def test_a_run_names_how_it_was_counted_and_not_the_engine_that_it_does_not_use(
     assert "engine" not in SPEC.as_json()
     key, salt = SPEC.key, SPEC.salt
     monkeypatch.setattr(experiments, "ENGINE_VERSION", experiments.ENGINE_VERSION + 1)
-    assert (SPEC.key, SPEC.salt) == (key, salt)
+    again = dataclasses.replace(SPEC)  # a new one, since a run keeps its key
+    assert (again.key, again.salt) == (key, salt)
     monkeypatch.setattr(coverage, "COUNTING", coverage.COUNTING + 1)
-    assert SPEC.key != key
+    assert dataclasses.replace(SPEC).key != key
 
 
 def test_every_case_has_a_salt_of_its_own_that_its_seeds_and_repetitions_share():

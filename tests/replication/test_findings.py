@@ -166,8 +166,9 @@ SAID: dict[str, dict[str, Source]] = {
         "without any tuning {24.8} % of uniform play's regret on average, against {32.6} %.": means(
             "SafeRidge, defaults", RIDGE
         ),
+        "judging worlds themselves: {27.6} %": means("ClippedUCB, ridge 150, counter"),
         "on the two worlds in which": COUNTED,
-        "without these two, the two are not": COUNTED,
+        "without these two it is not": COUNTED,
         "turned four entries (TOFU, LinUCB, CRT and ClippedUCB without clips)": COUNTED,
         "widths near 0,": READ_OFF,
         "each of the other {16} entries": Is(out.beside_safe),

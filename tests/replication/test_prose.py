@@ -69,9 +69,9 @@ LISTED: dict[str, dict[str, str]] = {  # chapter → why → numbers
         ELSEWHERE: "1.3 2.5 48,000 1,100 2.09 1.71 520 1.54",  # the last four: former measurements
     },
     "09": {
-        SETTING: "900 2,000 1.4826",
+        SETTING: "900 1.4826",
         LITERATURE: "2310.18701 2506.04775",
-        ELSEWHERE: "84.7 150 6.5",  # of the third board; SupBMM's plays per round; β with another κ
+        ELSEWHERE: "84.7 6.5",  # of the third board; β with another κ
     },
     "10": {LITERATURE: "27 77", TIED_HERE: "40"},
 }
@@ -120,7 +120,7 @@ def in_cells(chapter: str) -> set[str]:
 
 def not_in_cells(chapter: str) -> set[str]:
     """The numbers of a chapter's prose, without its finding, that are in none of its cells."""
-    said = (text for text in prose.cells(chapter, "markdown") if "**What came out.**" not in text)
+    said = (text for text in prose.cells(chapter, "markdown") if "**What was found.**" not in text)
     return prose.numbers(prose.NAMED.sub(" ", "\n".join(said))) - in_cells(chapter)
 
 

@@ -139,7 +139,7 @@ def test_every_page_tells_first_what_was_found_in_the_same_words():
     chapter = json.loads((ROOT / "notebooks/06_section_6.ipynb").read_text(encoding="utf-8"))
     for page in ("CLAIMS.md", "ERRATA.md"):
         assert module.FOUND in (ROOT / page).read_text(encoding="utf-8")
-    assert f"**What came out.** {module.FOUND}" in "".join(chapter["cells"][0]["source"])
+    assert f"**What was found.** {module.FOUND}" in "".join(chapter["cells"][0]["source"])
 
 
 def test_the_ledger_tells_it_too_and_at_how_many_horizons_an_order_is_seen():

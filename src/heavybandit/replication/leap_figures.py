@@ -195,7 +195,8 @@ def costs_table(found: Sequence[Timing], horizons: Sequence[int]) -> list[dict[s
                     "T": T,
                     "rounds": rounds,
                     "stages entered": entered,
-                    "random numbers drawn": numbers,
+                    # to two digits: the last ones differ between versions of NumPy
+                    "random numbers drawn": int(float(f"{numbers:.1e}")),
                     "ms": timed.one_median,
                     "ms per stage": timed.one_median / entered,
                 }

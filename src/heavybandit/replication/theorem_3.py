@@ -272,7 +272,7 @@ def over_lemma7(found: Sequence[Runs]) -> pd.DataFrame:
     for one in found:
         if one.dim == one.n_arms + 1:
             bound = theory.lemma7(float(one.plays), one.n_arms, float(one.where["eps"]))
-            below = one.regrets.mean() + mean_limit(one.regrets) < bound
+            below = bool(one.regrets.mean() + mean_limit(one.regrets) < bound)
             rows.setdefault(one.policy, []).append((float(one.regrets.mean() / bound), below))
     columns = ("least", "largest", "settings", "significantly below 1")
     table = {

@@ -107,7 +107,8 @@ def filled(V, y, sigma, tau, ridge, radius):
     rows = np.column_stack([scaled, paid, tau, side])[suspicious]
     state.stage[0, names.N_SUSPECTS] = len(rows)
     state.huber.clipped[0] = np.count_nonzero(side)
-    huber_state = state.huber._replace(due=np.zeros(len(rows)))
+    bundles = math.ceil(len(rows) / names.BUNDLE)
+    huber_state = state.huber._replace(due=np.zeros(len(rows)), soonest=np.zeros(bundles))
     return state._replace(suspects=np.ascontiguousarray(rows[None]), huber=huber_state)
 
 
@@ -173,7 +174,11 @@ def test_suspects_that_are_passed_over_are_on_their_sides(seed, threshold_scale,
         policy.update(X[policy.select(X)].sum() + size * rng.standard_t(1.5, size=1))
         state = policy._state
         kept = state.suspects[0, : policy.diagnostics["suspects"]]
-        passed_over += np.count_nonzero(state.huber.due[: len(kept)] > state.huber.gone[0])
+        due = state.huber.due[: len(kept)]
+        passed_over += np.count_nonzero(due > state.huber.gone[0])
+        starts = range(0, len(kept), names.BUNDLE)
+        least = [due[first : first + names.BUNDLE].min() for first in starts]
+        assert (state.huber.soonest[: len(least)] <= least).all()
         assert [huber.side_at(one, state.theta[0]) for one in kept] == kept[:, -1].tolist()
     assert len(kept) < 5 or passed_over > len(kept)
 

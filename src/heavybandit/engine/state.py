@@ -69,6 +69,7 @@ SOLVED, U, Z_SUM, THETA_NOW, N_VECTOR = range(5)
 
 CHUNK = 256  # contexts per chunk of kept history
 FIRST_SUSPECTS = 16  # suspects a stage holds before it looks which can be cleared
+BUNDLE = 2 * FIRST_SUSPECTS  # suspects of HEAVY-OFUL of which only the soonest is asked for
 
 
 class Truncation(NamedTuple):
@@ -110,6 +111,7 @@ class Regression(NamedTuple):
     clipped: Ints  # (1,): how many rounds are clipped at θ̂
     gone: Floats  # (1,): the way that θ̂ has gone
     due: Floats  # (capacity,): how far it may have gone before a suspect must be looked at again
+    soonest: Floats  # (capacity / BUNDLE,): the least of those of each bundle
 
 
 class Posterior(NamedTuple):
@@ -250,6 +252,7 @@ def new_state(
             clipped=np.zeros(single, dtype=np.int64),
             gone=np.zeros(single),
             due=np.zeros(held),
+            soonest=np.zeros(held // BUNDLE),
         ),
         posterior=Posterior(factor=math.sqrt(ridge) * np.eye(P, wide), row=np.zeros(wide)),
         forecasts=Forecasts(
@@ -272,7 +275,10 @@ def with_room(state: State) -> State:
     """The same state with room for as much again, after a kernel has said that it is full."""
     if state.stage[:, N_SUSPECTS].max() >= state.suspects.shape[1] > 0:
         suspects = np.concatenate([state.suspects, 0 * state.suspects], axis=1)
-        huber = state.huber._replace(due=np.concatenate([state.huber.due, 0 * state.huber.due]))
+        due, soonest = state.huber.due, state.huber.soonest
+        huber = state.huber._replace(
+            due=np.concatenate([due, 0 * due]), soonest=np.concatenate([soonest, 0 * soonest])
+        )
         state = state._replace(suspects=suspects, huber=huber)
     btc = state.btc
     if state.clock[N_CHUNKS] >= btc.chunks.shape[0] > 0:

@@ -221,9 +221,9 @@ class Watched:
         self.sum_c = [0.0] * self.n_stages
         self.best_lost, self.far_arms = [0] * self.n_stages, [0] * self.n_stages
 
-    def _choose(self, X, luck):
+    def _choose(self, X, u):
         self.offered, self.stage = X, 0
-        return super()._choose(X, luck)
+        return super()._choose(X, u)
 
     def _basic(self, V, Y, X):
         """Asked in each stage that is visited, for the arms that entered it."""

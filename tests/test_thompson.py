@@ -1,4 +1,4 @@
-"""Thompson sampling: its law in closed form, its luck, its twins arm by arm, its knobs."""
+"""Thompson sampling: its law in closed form, its random numbers, its twins, and its knobs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ both = pytest.mark.parametrize("module", [hb, later], ids=["compiled", "literal"
 
 
 def drawn(policy: Any, z: Floats) -> Floats:
-    """θ̃ of the round that was just selected for, z being its luck."""
+    """θ̃ of the round that was just selected for, z being its random numbers."""
     if isinstance(policy, hb.engine.Compiled):
         return np.array(policy._state.vector[THETA_NOW])  # type: ignore[attr-defined]
     return np.array(policy._draw(z))
@@ -74,9 +74,9 @@ def test_what_is_drawn_has_the_law_of_the_posterior(module: Any) -> None:
     A = 0.5 * np.eye(d) + V.T @ V
     v = 0.3 * theory.thompson_v(10_000, d, 0.01)
     draws = []
-    for _ in range(4000):  # declined rounds teach nothing, and each has luck of its own
+    for _ in range(4000):  # declined rounds teach nothing, and each has random numbers of its own
         policy.select(V[:1])
-        draws.append(drawn(policy, policy._luck))
+        draws.append(drawn(policy, policy._drawn))
         policy.decline()
     errors = np.array(draws) - np.linalg.solve(A, V.T @ y)
     distances = np.einsum("nd,de,ne->n", errors, A, errors) / v**2
@@ -93,7 +93,7 @@ def test_a_round_has_d_standard_normal_numbers_of_the_policys_own_stream(module:
     z = stream(5, POLICY_STREAM).standard_normal((3, 4))
     for t in range(3):
         assert policy.select(np.eye(4)) == policy.select(np.eye(4)) == np.argmax(z[t])
-        np.testing.assert_array_equal(policy._luck, z[t])
+        np.testing.assert_array_equal(policy._drawn, z[t])
         policy.decline()
 
 
@@ -121,8 +121,8 @@ def test_twins_draw_the_same_and_choose_the_same_arms(
     for t, offer in enumerate(X, start=1):
         arm = fast.select(offer)
         assert arm == literal.select(offer), f"round {t} with {given}"
-        theta = drawn(literal, literal._luck)
-        np.testing.assert_allclose(drawn(fast, literal._luck), theta, rtol=1e-9, atol=1e-9)
+        theta = drawn(literal, literal._drawn)
+        np.testing.assert_allclose(drawn(fast, literal._drawn), theta, rtol=1e-9, atol=1e-9)
         payoff = offer[arm, 0] + noise.draw(rng, 1)
         fast.update(payoff)
         literal.update(payoff)
@@ -156,7 +156,7 @@ def test_a_payoff_too_large_leaves_the_luck_of_its_round() -> None:
         whole.select(offer)
         whole.update(0.0)
     assert broken.select(X[5]) == whole.select(X[5])
-    np.testing.assert_array_equal(broken._luck, whole._luck)
+    np.testing.assert_array_equal(broken._drawn, whole._drawn)
 
 
 def test_rotations_keep_the_normal_equations_for_a_hundred_thousand_rounds() -> None:

@@ -228,7 +228,7 @@ class HeavyOFUL(_Huber, HeavyOFULSettings):
         spread = 24 * t**self._e * math.sqrt(2 * self._kappa()) * log_part * Lambda_part
         return (3 * math.sqrt(self.ridge) + spread) / self._divisor
 
-    def _choose(self, X: Floats, luck: float) -> int:
+    def _choose(self, X: Floats, u: float) -> int:
         norms = np.sqrt(np.einsum("ad,de,ae->a", X, np.linalg.inv(self._H), X))
         beta = self.width_scale * self._beta(self.round - 1)
         return argmax(X @ self._theta + beta * norms)
@@ -271,7 +271,7 @@ class HvtUCB(_Huber):
         grows = 107 * self._Lambda * self._tau_0(self._kappa()) * t**self._e if t else 0.0
         return self.width_scale * (grows + math.sqrt(6 * self.ridge))
 
-    def _choose(self, X: Floats, luck: float) -> int:
+    def _choose(self, X: Floats, u: float) -> int:
         norms = np.sqrt(np.einsum("ad,de,ae->a", X, np.linalg.inv(self._V), X))
         return argmax(X @ self._theta + self._beta(self.round - 1) * norms)
 
@@ -320,7 +320,7 @@ class ClippedUCB(ClippedSettings):
         self._A = self.ridge * np.eye(self.dim)
         self._b = np.zeros(self.dim)
 
-    def _choose(self, X: Floats, luck: float) -> int:
+    def _choose(self, X: Floats, u: float) -> int:
         A_inv = np.linalg.inv(self._A)
         norms = np.sqrt(np.einsum("ad,de,ae->a", X, A_inv, X))
         return argmax(X @ (A_inv @ self._b) + self.width_scale * Y_SCALE * self._scale * norms)
@@ -346,7 +346,7 @@ class ThompsonSettings(Policy):
     width_scale: float = setting(checks.positive, LARGEST, default=1.0)
     ridge: float = setting(checks.ridge, default=1.0)
 
-    def _draw_luck(self, rounds: int) -> Floats:
+    def _draw_numbers(self, rounds: int) -> Floats:
         return self._rng.standard_normal((rounds, self.dim))
 
 
@@ -373,8 +373,8 @@ class Thompson(ThompsonSettings):
         L = np.linalg.cholesky(self._A)
         return np.asarray(theta_hat + self._v() * np.linalg.solve(L.T, z))
 
-    def _choose(self, X: Floats, luck: Floats) -> int:
-        return argmax(X @ self._draw(luck))
+    def _choose(self, X: Floats, z: Floats) -> int:
+        return argmax(X @ self._draw(z))
 
     def _learn(self, x: Floats, payoffs: Floats) -> None:
         self._A = self._A + np.outer(x, x)

@@ -190,7 +190,7 @@ class _Master(_Literal, StagedSettings):
     def _basic(self, V: Floats, Y: Floats, X: Floats) -> tuple[Floats, Floats]:
         raise NotImplementedError
 
-    def _choose(self, X: Floats, luck: float) -> int:  # step 3: called once per round
+    def _choose(self, X: Floats, u: float) -> int:  # step 3: called once per round
         V, Y = self._history()
         s, A_hat = 1, np.arange(self.n_arms)  # step 4
         while True:  # step 5
@@ -204,7 +204,7 @@ class _Master(_Literal, StagedSettings):
             wide = np.flatnonzero(w > (1 + TIE) * 2.0**-s)  # step 11
             if wide.size:  # step 11
                 self._grows = s  # step 12: Ψ^s takes this round in `_learn`
-                return int(A_hat[wide[self._some(w[wide], upper[wide], luck)]])  # steps 12, 17
+                return int(A_hat[wide[self._some(w[wide], upper[wide], u)]])  # steps 12, 17
             stays = upper >= upper.max() - 2.0 ** (1 - s) - TIE  # steps 13–14
             if s == self.n_stages:  # step 15: no stage is left, so exploit (R12)
                 self._grows = None  # step 15
@@ -212,12 +212,12 @@ class _Master(_Literal, StagedSettings):
             A_hat = A_hat[stays]  # step 14
             s = s + 1  # step 15
 
-    def _some(self, w: Floats, upper: Floats, luck: float) -> int:
+    def _some(self, w: Floats, upper: Floats, u: float) -> int:
         """Which of the arms with w > 2^{-s}: the paper says "some" (R11)."""
         if self.explore == "first":
             return 0
         if self.explore == "random":
-            return int(luck * len(w))
+            return int(u * len(w))
         return argmax(w if self.explore == "widest" else upper)
 
     def _learn(self, x: Floats, payoffs: Floats) -> None:
@@ -263,7 +263,7 @@ class FlatBMM(_Literal, PlainSettings):
         r = 31 if self._circulated else math.ceil(8 * self._log_term())
         return r, self.horizon // r
 
-    def _choose(self, X: Floats, luck: float) -> int:
+    def _choose(self, X: Floats, u: float) -> int:
         alpha = self._alpha_bmm()
         if self._circulated:
             alpha = 0.01 / 6 * alpha - 1  # Algorithm 1 adds the 1 again
@@ -277,7 +277,7 @@ class FlatBTC(PlainSettings, _Truncating):
     moment = "raw"
     look = Look("#0072B2", "s", ":")
 
-    def _choose(self, X: Floats, luck: float) -> int:
+    def _choose(self, X: Floats, u: float) -> int:
         alpha, eps = self._alpha_btc(), self.eps
         if self._circulated:
             alpha = 0.01 / 3 * self.v * self._growth() - 1  # Algorithm 2 adds the 1 again
@@ -292,7 +292,7 @@ class _Baseline(_Literal, PlainSettings):
 
     _circulated_divisor: ClassVar[float]
 
-    def _choose(self, X: Floats, luck: float) -> int:
+    def _choose(self, X: Floats, u: float) -> int:
         V, Y = self._history()
         A = self.ridge * np.eye(self.dim) + V.T @ V
         theta = self._estimate(A, V, Y)

@@ -145,7 +145,7 @@ class Policy(Declared):
         if self.horizon > LONGEST_HORIZON:
             raise ValueError(f"horizon must be at most 2**53, got {checks.short(self.horizon)}")
         self._rng = stream(self.seed, POLICY_STREAM)
-        self._luck: Any = None
+        self._drawn: Any = None
         self._offered: Floats | None = None
         self._selected = -1
         self._played = 0
@@ -191,9 +191,9 @@ class Policy(Declared):
                 f"select was called after the last of {self.rounds} rounds; the constants hold for "
                 f"horizon={self.horizon} only, so build a policy with a longer horizon"
             )
-        if self._luck is None:
-            self._luck = self._draw_luck(1)[0]
-        arm = self._choose(X, self._luck)
+        if self._drawn is None:
+            self._drawn = self._draw_numbers(1)[0]
+        arm = self._choose(X, self._drawn)
         self._offered, self._selected = X, arm
         return arm
 
@@ -204,7 +204,7 @@ class Policy(Declared):
         checked = self._checked_payoffs(payoffs)
         self._learn(self._offered[self._selected], checked)
         self._played += 1
-        self._offered, self._selected, self._luck = None, -1, None
+        self._offered, self._selected, self._drawn = None, -1, None
 
     def decline(self) -> None:
         """Leave the round that was offered unplayed; the next has new random numbers.
@@ -212,7 +212,7 @@ class Policy(Declared):
         Without this a randomised policy that is asked again answers as before: on a log it would
         wait for the arm that it has in mind, and arms seldom logged would count too often.
         """
-        self._offered, self._selected, self._luck = None, -1, None
+        self._offered, self._selected, self._drawn = None, -1, None
 
     def _checked_contexts(self, contexts: ArrayLike) -> Floats:
         X = _as_floats("contexts", contexts, (self.n_arms, self.dim), "(n_arms, dim)")
@@ -239,14 +239,15 @@ class Policy(Declared):
             )
         return y
 
-    def _draw_luck(self, rounds: int) -> Floats:
+    def _draw_numbers(self, rounds: int) -> Floats:
         """Random numbers for the next rounds: for most policies one in [0, 1) per round.
 
         Drawn in one call or in several, it is the same.
         """
         return self._rng.random(rounds)
 
-    def _choose(self, X: Floats, luck: Any) -> int:
+    def _choose(self, X: Floats, u: Any) -> int:
+        """The arm to play; u is what `_draw_numbers` gave for this round."""
         raise NotImplementedError
 
     def _learn(self, x: Floats, payoffs: Floats) -> None:

@@ -66,7 +66,7 @@ class SafeRidge(SafeSettings):
         self._share = np.zeros((2, lam.size))  # weight times slope
         self._theta = np.zeros(self.dim)
 
-    def _choose(self, X: Floats, luck: float) -> int:
+    def _choose(self, X: Floats, u: float) -> int:
         return argmax(X @ self._theta / (self._scale or 1.0))
 
     def _learn(self, x: Floats, payoffs: Floats) -> None:

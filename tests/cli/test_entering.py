@@ -19,7 +19,7 @@ MINE = '''
 import numpy as np
 
 class Mine:
-    """Plays the arm along a fixed direction, which `ridge` turns; luck if it is asked to."""
+    """Plays the arm along a fixed direction, which `ridge` turns; at random if it is asked to."""
 
     def __init__(self, horizon, n_arms, dim, ridge=1.0, v=None, seed=0):
         self.plays, self.rounds, self.ridge, self.v = 1, horizon, ridge, v

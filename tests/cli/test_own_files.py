@@ -63,7 +63,7 @@ MISTAKES = {
     "in select": ("return arm", "return {}[7]", r"KeyError: 7 \(mine.py, line LINE, in select\)$"),
     "in update": ("payoffs, -self", "payoffs.mad, -self", r"mad.*line LINE, in update\)$"),
     "leaving early": ("clipped = ", "raise SystemExit(3); clipped = ", r"SystemExit: 3 \(mine.py"),
-    "luck without a seed": (
+    "random numbers without a seed": (
         "int(np.argmax(estimates))",
         "int(np.random.default_rng().integers(20))",
         "same arms in the same world.* gets if it has an argument seed",

@@ -152,11 +152,11 @@ def test_asking_again_changes_nothing(name):
 
 
 def test_luck_is_one_draw_a_round_for_any_rule_of_exploring():
-    """`random` picks ⌊luck·K⌋ of K wide arms: in the first round, with A = I, all are wide."""
+    """`random` picks ⌊u·K⌋ of K wide arms: in the first round, with A = I, all are wide."""
     X = np.eye(5)
     arms = [hb.SupBTC(100, 5, 5, v=4.0, explore="random", seed=s).select(X) for s in range(300)]
-    luck = [np.random.default_rng(np.random.SeedSequence(s, spawn_key=(2,))) for s in range(300)]
-    assert arms == [int(rng.random() * 5) for rng in luck]
+    drawn = [np.random.default_rng(np.random.SeedSequence(s, spawn_key=(2,))) for s in range(300)]
+    assert arms == [int(rng.random() * 5) for rng in drawn]
     assert [hb.Uniform(100, 5, 5, seed=s).select(X) for s in range(300)] == arms
 
 

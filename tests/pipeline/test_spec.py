@@ -66,9 +66,9 @@ specs = st.builds(RunSpec, recipes, recipes, counts, counts, counts, st.booleans
 
 
 @given(words, settings_of, st.randoms(use_true_random=False))
-def test_the_order_of_a_recipes_parameters_does_not_matter(name, params, luck):
+def test_the_order_of_a_recipes_parameters_does_not_matter(name, params, rng):
     shuffled = list(params.items())
-    luck.shuffle(shuffled)
+    rng.shuffle(shuffled)
     one, other = recipe(name, **params), recipe(name, **dict(shuffled))
     assert one == other
     assert len({one, other}) == 1

@@ -13,7 +13,7 @@ from heavybandit.replication import (
     regrets,
 )
 from heavybandit.replication import what_is_left_open as atlas
-from heavybandit.replication.statistics import NO, UNCLEAR, YES, surely
+from heavybandit.replication.statistics import NO, UNCLEAR, YES, all_below_0
 from heavybandit.replication.what_is_left_open import Cell
 from tiny import some_runs
 
@@ -58,11 +58,11 @@ def test_the_seeds_of_calibration_serve_nothing_else():
         assert not used & set(range(one.first_seed, one.first_seed + one.seeds))
 
 
-def test_surely_is_yes_or_no_only_where_the_limits_say_so():
-    assert surely([(-0.3, 0.2), (-1.0, 0.9)]) == YES
-    assert surely([(-0.3, 0.2), (0.3, 0.2)]) == NO
-    assert surely([(-0.3, 0.2), (-0.1, 0.2)]) == UNCLEAR
-    assert surely([(-0.1, 0.2), (0.3, 0.2)]) == NO
+def test_all_below_0_is_yes_or_no_only_where_the_limits_say_so():
+    assert all_below_0([(-0.3, 0.2), (-1.0, 0.9)]) == YES
+    assert all_below_0([(-0.3, 0.2), (0.3, 0.2)]) == NO
+    assert all_below_0([(-0.3, 0.2), (-0.1, 0.2)]) == UNCLEAR
+    assert all_below_0([(-0.1, 0.2), (0.3, 0.2)]) == NO
 
 
 def test_a_cell_says_what_is_true_in_it():

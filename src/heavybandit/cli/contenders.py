@@ -96,8 +96,8 @@ class Contender:
 
     def built(self, shape: dict[str, int], seed: int) -> Any:
         """A fresh policy; it gets the seed if it has an argument of that name."""
-        luck = {"seed": seed} if "seed" in arguments_of(self.build) else {}
-        policy = self.build(**shape, **(self.settings or {}), **luck)
+        seeded = {"seed": seed} if "seed" in arguments_of(self.build) else {}
+        policy = self.build(**shape, **(self.settings or {}), **seeded)
         for member in ("plays", "rounds"):
             if not hasattr(policy, member):
                 raise ValueError(f"it must set {member}, a whole number")

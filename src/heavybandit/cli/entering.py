@@ -64,9 +64,9 @@ class OwnTrial(Trial):
         if sha256_of(self.file) != self.sha256:
             raise ValueError(f"{self.file} was changed while its runs were under way")
         build = load(self.file, self.policy.name)
-        luck = {"seed": self.seed} if "seed" in arguments_of(build) else {}
+        seeded = {"seed": self.seed} if "seed" in arguments_of(build) else {}
         shape = {"horizon": self.horizon, "n_arms": world.n_arms, "dim": world.dim}
-        policy = build(**shape, **dict(self.policy.params), **luck)
+        policy = build(**shape, **dict(self.policy.params), **seeded)
         if policy.plays * policy.rounds > self.horizon:
             raise ValueError(
                 f"plays * rounds of {self.policy.name} must be at most horizon={self.horizon}, "

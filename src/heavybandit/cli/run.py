@@ -215,8 +215,8 @@ def do_run(options: argparse.Namespace) -> int:
 def _check_repeatable(one: Contender, shape: dict[str, int], world: Any, seed: int) -> None:
     said = one.own and unrepeatable(lambda: one.built(shape, seed), world, 100, seed)
     if said:
-        luck = ", which __init__ gets if it has an argument seed" * said.endswith("a seed")
-        raise ValueError(f"{said}{luck}")
+        hint = ", which __init__ gets if it has an argument seed" * said.endswith("a seed")
+        raise ValueError(f"{said}{hint}")
 
 
 @contextmanager

@@ -100,7 +100,7 @@ def keep_arm(line, alive, X_T, i, place):
 
 
 @inlined
-def choose_by_stages(state, X, luck, truth):
+def choose_by_stages(state, X, u, truth):
     """Algorithm 3, steps 4–16. Widths and estimates are made only where a decision needs them.
 
     Where the first wide arm is to be explored, no width behind it matters.
@@ -148,7 +148,7 @@ def choose_by_stages(state, X, luck, truth):
             clock[st.GROWS] = s
             if explore != FIRST:
                 n = keep_wide_arms(line, alive, state.X_T, n, limit)
-                return alive[one_of_the_wide(line, n, explore, luck)]
+                return alive[one_of_the_wide(line, n, explore, u)]
             first = 0
             while line[st.WIDTH, first] <= limit:
                 first += 1
@@ -200,10 +200,10 @@ def keep_wide_arms(line, alive, X_T, n, limit):
 
 
 @apart
-def one_of_the_wide(line, n, explore, luck):
+def one_of_the_wide(line, n, explore, u):
     """One of n wide arms, by the rule of reading R11 if it is not the first."""
     if explore == RANDOM:
-        return int(luck * n)
+        return int(u * n)
     return lowest_near_best(line[st.WIDTH if explore == WIDEST else st.UPPER], n)
 
 

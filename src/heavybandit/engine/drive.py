@@ -29,54 +29,54 @@ from .thompson import draw_theta, rotate_in
 from .tofu import tofu_learn
 from .truncation import add_payoff, btc_learn
 
-# Two parts of a round, as inlined functions. choose_…(state, X, luck, truth) chooses an arm for the
-# contexts X and leaves the choice pending; `luck` is what the policy has drawn for the round, one
+# Two parts of a round, as inlined functions. choose_…(state, X, u, truth) chooses an arm for the
+# contexts X and leaves the choice pending; `u` is what the policy has drawn for the round, one
 # number or, in Thompson sampling, d; `truth`, the true means, is only counted against the
 # intervals; NaN where it is not known. learn_…(state, x, payoffs) puts the round into what the
 # policy keeps, and goes on to the next.
 
 
 @inlined
-def choose_any(state, X, luck, _truth):
+def choose_any(state, X, u, _truth):
     """Uniform play."""
-    state.clock[st.ARM] = int(luck * X.shape[0])
+    state.clock[st.ARM] = int(u * X.shape[0])
 
 
 @inlined
-def choose_stages(state, X, luck, truth):
+def choose_stages(state, X, u, truth):
     """SupBMM and SupBTC: Algorithm 3."""
     begin(state, X.shape[0])
-    state.clock[st.ARM] = choose_by_stages(state, X, luck, truth)
+    state.clock[st.ARM] = choose_by_stages(state, X, u, truth)
 
 
 @inlined
-def choose_bound(state, X, _luck, truth):
+def choose_bound(state, X, _u, truth):
     """FlatBMM, FlatBTC and MENU."""
     begin(state, X.shape[0])
     state.clock[st.ARM] = choose_by_bound(state, X, truth)
 
 
 @inlined
-def choose_dropping(state, X, _luck, truth):
+def choose_dropping(state, X, _u, truth):
     """TOFU."""
     begin(state, X.shape[0])
     state.clock[st.ARM] = choose_by_dropping(state, X, truth)
 
 
 @inlined
-def choose_ridge(state, X, _luck, truth):
+def choose_ridge(state, X, _u, truth):
     """MoM, CRT, the controls and the later algorithms."""
     begin(state, X.shape[0])
     state.clock[st.ARM] = choose_by_regression(state, X, truth)
 
 
 @inlined
-def choose_drawn(state, X, luck, _truth):
+def choose_drawn(state, X, u, _truth):
     """Thompson sampling: the largest xᵀθ̃."""
     n = X.shape[0]
     begin(state, n)
     theta = state.vector[st.THETA_NOW]
-    draw_theta(state.posterior.factor, state.num[st.GAIN] * state.num[st.SCALE], luck, theta)
+    draw_theta(state.posterior.factor, state.num[st.GAIN] * state.num[st.SCALE], u, theta)
     transpose(X, state.X_T, 0, n)
     combine(theta, state.X_T, n, state.line[st.R_HAT])
     state.clock[st.ARM] = lowest_near_best(state.line[st.R_HAT], n)
@@ -240,14 +240,14 @@ def pay(payoffs, mean, draws, first, form):
 
 
 @apart
-def play_any(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
+def play_any(state, X, means, truth, best, draws, form, u, regret, curve, arms, stages):
     payoffs, clock = state.payoffs, state.clock
     plays, part = payoffs.size, clock[st.PART]
     for t in range(X.shape[0]):
         if clock[st.FULL] == 1:
             return t
         if part != st.LEARN:
-            choose_any(state, X[t], luck[t], truth[t])
+            choose_any(state, X[t], u[t], truth[t])
         arm = clock[st.ARM]
         if part == st.CHOOSE:
             return t
@@ -263,14 +263,14 @@ def play_any(state, X, means, truth, best, draws, form, luck, regret, curve, arm
 
 
 @apart
-def play_stages(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
+def play_stages(state, X, means, truth, best, draws, form, u, regret, curve, arms, stages):
     payoffs, clock = state.payoffs, state.clock
     plays, part = payoffs.size, clock[st.PART]
     for t in range(X.shape[0]):
         if clock[st.FULL] == 1:
             return t
         if part != st.LEARN:
-            choose_stages(state, X[t], luck[t], truth[t])
+            choose_stages(state, X[t], u[t], truth[t])
         arm = clock[st.ARM]
         if part == st.CHOOSE:
             return t
@@ -286,14 +286,14 @@ def play_stages(state, X, means, truth, best, draws, form, luck, regret, curve, 
 
 
 @apart
-def play_bound(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
+def play_bound(state, X, means, truth, best, draws, form, u, regret, curve, arms, stages):
     payoffs, clock = state.payoffs, state.clock
     plays, part = payoffs.size, clock[st.PART]
     for t in range(X.shape[0]):
         if clock[st.FULL] == 1:
             return t
         if part != st.LEARN:
-            choose_bound(state, X[t], luck[t], truth[t])
+            choose_bound(state, X[t], u[t], truth[t])
         arm = clock[st.ARM]
         if part == st.CHOOSE:
             return t
@@ -309,14 +309,14 @@ def play_bound(state, X, means, truth, best, draws, form, luck, regret, curve, a
 
 
 @apart
-def play_dropping(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
+def play_dropping(state, X, means, truth, best, draws, form, u, regret, curve, arms, stages):
     payoffs, clock = state.payoffs, state.clock
     plays, part = payoffs.size, clock[st.PART]
     for t in range(X.shape[0]):
         if clock[st.FULL] == 1:
             return t
         if part != st.LEARN:
-            choose_dropping(state, X[t], luck[t], truth[t])
+            choose_dropping(state, X[t], u[t], truth[t])
         arm = clock[st.ARM]
         if part == st.CHOOSE:
             return t
@@ -332,14 +332,14 @@ def play_dropping(state, X, means, truth, best, draws, form, luck, regret, curve
 
 
 @apart
-def play_ridge(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
+def play_ridge(state, X, means, truth, best, draws, form, u, regret, curve, arms, stages):
     payoffs, clock = state.payoffs, state.clock
     plays, part = payoffs.size, clock[st.PART]
     for t in range(X.shape[0]):
         if clock[st.FULL] == 1:
             return t
         if part != st.LEARN:
-            choose_ridge(state, X[t], luck[t], truth[t])
+            choose_ridge(state, X[t], u[t], truth[t])
         arm = clock[st.ARM]
         if part == st.CHOOSE:
             return t
@@ -355,14 +355,14 @@ def play_ridge(state, X, means, truth, best, draws, form, luck, regret, curve, a
 
 
 @apart
-def play_huber(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
+def play_huber(state, X, means, truth, best, draws, form, u, regret, curve, arms, stages):
     payoffs, clock = state.payoffs, state.clock
     plays, part = payoffs.size, clock[st.PART]
     for t in range(X.shape[0]):
         if clock[st.FULL] == 1:
             return t
         if part != st.LEARN:
-            choose_ridge(state, X[t], luck[t], truth[t])
+            choose_ridge(state, X[t], u[t], truth[t])
         arm = clock[st.ARM]
         if part == st.CHOOSE:
             return t
@@ -378,14 +378,14 @@ def play_huber(state, X, means, truth, best, draws, form, luck, regret, curve, a
 
 
 @apart
-def play_drawn(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
+def play_drawn(state, X, means, truth, best, draws, form, u, regret, curve, arms, stages):
     payoffs, clock = state.payoffs, state.clock
     plays, part = payoffs.size, clock[st.PART]
     for t in range(X.shape[0]):
         if clock[st.FULL] == 1:
             return t
         if part != st.LEARN:
-            choose_drawn(state, X[t], luck[t], truth[t])
+            choose_drawn(state, X[t], u[t], truth[t])
         arm = clock[st.ARM]
         if part == st.CHOOSE:
             return t
@@ -401,14 +401,14 @@ def play_drawn(state, X, means, truth, best, draws, form, luck, regret, curve, a
 
 
 @apart
-def play_safe(state, X, means, truth, best, draws, form, luck, regret, curve, arms, stages):
+def play_safe(state, X, means, truth, best, draws, form, u, regret, curve, arms, stages):
     payoffs, clock = state.payoffs, state.clock
     plays, part = payoffs.size, clock[st.PART]
     for t in range(X.shape[0]):
         if clock[st.FULL] == 1:
             return t
         if part != st.LEARN:
-            choose_ridge(state, X[t], luck[t], truth[t])
+            choose_ridge(state, X[t], u[t], truth[t])
         arm = clock[st.ARM]
         if part == st.CHOOSE:
             return t

@@ -61,22 +61,22 @@ class Compiled(Policy):
     def _loop(self) -> Any:
         return FAMILIES[int(self._state.clock[st.KIND])]
 
-    def _choose(self, X: Floats, luck: Any) -> int:
-        self._part(st.CHOOSE, X, luck)
+    def _choose(self, X: Floats, u: Any) -> int:
+        self._part(st.CHOOSE, X, u)
         return int(self._state.clock[st.ARM])
 
     def _learn(self, x: Floats, payoffs: Floats) -> None:
         assert self._offered is not None
         self._state.payoffs[:] = payoffs
-        self._part(st.LEARN, self._offered, self._luck)
+        self._part(st.LEARN, self._offered, self._drawn)
         self._make_room()
 
-    def _part(self, part: int, X: Floats, luck: Any) -> None:
+    def _part(self, part: int, X: Floats, u: Any) -> None:
         """Enter the loop for a part of one round; what only whole rounds need has no entries."""
         self._state.clock[st.PART] = part
         unknown = np.full((1, self.n_arms), np.nan)
         offer = X[None], unknown, unknown, NONE, NONE
-        self._loop(self._state, *offer, AS_DRAWN, np.array([luck]), 0.0, *NO_RECORD)
+        self._loop(self._state, *offer, AS_DRAWN, np.array([u]), 0.0, *NO_RECORD)
 
     def _make_room(self) -> None:
         if self._state.clock[FULL]:
@@ -103,23 +103,23 @@ class Compiled(Policy):
         form, X = Form(*map(float, form)), np.require(X, requirements="W")
         truth = means if form.expected(1.0) == 1.0 else np.asarray(form.expected(means))
         stages = np.empty_like(arms) if stages is None else stages
-        pending = [] if self._luck is None else [self._luck]
-        drawn = self._draw_luck(n - len(pending))
-        luck = np.concatenate([pending, drawn]) if pending else drawn
-        self._luck, self._offered, self._selected = None, None, -1
+        pending = [] if self._drawn is None else [self._drawn]
+        drawn = self._draw_numbers(n - len(pending))
+        u = np.concatenate([pending, drawn]) if pending else drawn
+        self._drawn, self._offered, self._selected = None, None, -1
         self._state.clock[st.PART] = st.PLAY
         done = 0
         while done < n:
             offers = X[done:], means[done:], truth[done:], best[done:], draws[done * self.plays :]
             record = curve[done:], arms[done:], stages[done:]
-            played = self._loop(self._state, *offers, form, luck[done:], regret, *record)
+            played = self._loop(self._state, *offers, form, u[done:], regret, *record)
             if played:
                 regret = float(curve[done + played - 1])
                 done += played
                 self._played += played
             if done < n:
                 if not self._state.clock[FULL]:
-                    self._luck = luck[done].copy()
+                    self._drawn = u[done].copy()
                     raise ValueError(
                         f"payoffs must be finite and at most {LARGEST:g} in absolute value; "
                         f"the noise gave one that is not in round "

@@ -92,7 +92,7 @@ def replay(
     """
     log = _Log(contexts, arms, payoffs, propensities, groups)
     name = _check_policy(policy, log)
-    luck = stream(whole("seed", seed, 0), NOISE_STREAM).random(log.n)
+    u = stream(whole("seed", seed, 0), NOISE_STREAM).random(log.n)
     chance = log.p.min() / log.p if flag("thin", thin) else np.ones(log.n)
     used: list[int] = []
     offered = 0
@@ -103,7 +103,7 @@ def replay(
             offered = t + 1
             note_played(policy, offered)
             report(1)
-            if _answer(policy, name, log.X[t], t) == log.arms[t] and luck[t] < chance[t]:
+            if _answer(policy, name, log.X[t], t) == log.arms[t] and u[t] < chance[t]:
                 policy.update(log.payoffs[t : t + 1].copy())
                 used.append(t)
             elif hasattr(policy, "decline"):

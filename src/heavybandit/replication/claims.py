@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from ..checks import one_of
 from ..pipeline.scratch import text_of
 from ..pipeline.tables import write_if_new
-from .statistics import NO, YES, limits, surely
+from .statistics import NO, YES, all_below_0, limits
 
 HOLDS = "holds"
 SILENT = "holds, but says nothing at this scale"
@@ -247,7 +247,7 @@ class Tried(NamedTuple):
     @property
     def depends(self) -> str:
         """Whether the choices of all the favoured policies depend on payoffs."""
-        return surely([(share - SAME_ARM, off) for share, off in self.same])
+        return all_below_0([(share - SAME_ARM, off) for share, off in self.same])
 
 
 def outperforms(horizons: Sequence[Tried]) -> str:
@@ -262,12 +262,12 @@ def outperforms(horizons: Sequence[Tried]) -> str:
     """
     if not horizons or not all(all(one) for one in horizons):
         raise ValueError("horizons must hold at least one, each with differences, gains and shares")
-    seen = [one for one in horizons if surely(one.order) == YES]
-    if any(surely(one.gains) == YES and one.depends == YES for one in seen):
+    seen = [one for one in horizons if all_below_0(one.order) == YES]
+    if any(all_below_0(one.gains) == YES and one.depends == YES for one in seen):
         return HOLDS
     if seen:
         return OTHER_MECHANISM
-    refuted = all(surely(one.order) == NO for one in horizons)
+    refuted = all(all_below_0(one.order) == NO for one in horizons)
     return NOT_REPRODUCED if refuted else OPEN
 
 

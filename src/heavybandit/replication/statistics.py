@@ -43,7 +43,7 @@ def _student_quantile(confidence: float, freedom: int) -> float:
     return student.ppf(confidence, freedom)
 
 
-def surely(differences: Sequence[tuple[float, float]]) -> str:
+def all_below_0(differences: Sequence[tuple[float, float]]) -> str:
     """Whether all differences, each a mean and how far it may be off, are below 0.
 
     YES if each significantly is, NO if one is significantly above 0, else UNCLEAR.

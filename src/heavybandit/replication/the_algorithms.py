@@ -44,10 +44,10 @@ class Watched(paper.SupBTC):
         super()._prepare()
         self.record: list[Round] = []
 
-    def _choose(self, X: Floats, luck: float) -> int:
+    def _choose(self, X: Floats, u: float) -> int:
         self._offer: Floats = X
         self._visits: list[Visit] = []
-        return super()._choose(X, luck)
+        return super()._choose(X, u)
 
     def _basic(self, V: Floats, Y: Floats, X: Floats) -> tuple[Floats, Floats]:
         r_hat, w = super()._basic(V, Y, X)

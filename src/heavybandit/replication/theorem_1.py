@@ -114,9 +114,9 @@ def follow(policy: Any, world: Any, seed: int = 0) -> list[Seen]:
         calls.append((X, r_hat, policy.width_scale * w))
         return r_hat, w
 
-    def chosen(X: Floats, luck: float) -> int:
+    def chosen(X: Floats, u: float) -> int:
         calls.clear()
-        arm = choose(X, luck)
+        arm = choose(X, u)
         for stage, (offered, r_hat, w) in enumerate(calls, 1):
             arms = np.flatnonzero((X[:, None] == offered).all(axis=2).any(axis=1))
             visits.append(Seen(policy.round, stage, arms, r_hat, w, X @ theta))

@@ -27,7 +27,7 @@ from .counterfactuals import Beside, copies, percent
 from .ingredients import totals
 from .regrets import Runs, paired
 from .showing import NOTHING, fixed
-from .statistics import CONFIDENCE, NO, YES, surely
+from .statistics import CONFIDENCE, NO, YES, all_below_0
 
 SCALES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 """What calibration multiplies widths with; the same for every policy."""
@@ -218,7 +218,7 @@ class Cell:
     ) -> str:
         """Whether each of ours costs significantly less than each of the others."""
         runs = self.six | self.controls
-        return surely([paired(runs[a], runs[b], confidence) for a in ours for b in others])
+        return all_below_0([paired(runs[a], runs[b], confidence) for a in ours for b in others])
 
     @property
     def frozen(self) -> bool:

@@ -145,6 +145,12 @@ UNTUNED = (
         "counter",
         recipe("ClippedUCB", ridge=150.0, width_scale=1.0, threshold_scale=25.0),
     ),
+    Entry("MENU, ridge 30", "counter", recipe("MENU", ridge=30.0, width_scale=0.015)),
+    Entry(
+        "SupBTC, ridge 60",
+        "counter",
+        recipe("SupBTC", ridge=60.0, width_scale=0.006, threshold_scale=20.0, level_scale=0.009),
+    ),
 )
 BOARD = (*(Entry(name, "tuned") for name in KNOBS), *UNTUNED)
 RIDGE = Entry("GreedyRidge", "tuned")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from heavybandit.cli import entering
+from heavybandit.cli import entering, main
 from heavybandit.pipeline.spec import made_with
 from heavybandit.replication.protocol import HELD_OUT
 
@@ -33,6 +33,7 @@ ENTRY = {
     "scores": [],
     "entries": [{}],
     "runs": [[1000, "1.0"]],
+    "same": ["1"],
 }
 
 
@@ -53,6 +54,7 @@ def lazy(tmp_path, monkeypatch):
         ("board Lazy", "path/to/file.py:ClassName, got 'Lazy'"),
         ("board lazy.py:Lazy --plot lazy.txt", "txt"),
         ("board --check nothing.json", "nothing.json cannot be read"),
+        ("board --check nothing.json --plot nothing.txt", "txt"),
         ("board --check nothing.json --seed -1", "--seed must be at least 0, got -1"),
     ],
 )
@@ -63,29 +65,38 @@ def test_what_cannot_be_done_is_refused(refused, line, words):
 
 @pytest.mark.usefixtures("lazy")
 def test_it_says_beforehand_how_long_it_will_take(typed, monkeypatch):
-    """One cell of 1,000 plays, one seed, no knobs; 0.12 s for a play are a minute for each of two
-    workers."""
+    """One cell of 1,000 plays, no knobs, one seed that is also played beside a copy; 0.12 s per
+    play are three minutes for each of two workers."""
     from heavybandit.cli import board
 
     monkeypatch.setattr(board, "_show", lambda *_: None)
     monkeypatch.setattr(entering, "seconds_per_play", lambda _: 0.12)
     out = typed(f"board lazy.py:Lazy --workers 2 --store store --data {DATA}", silent=False)
-    assert out.startswith("1,000 plays are to be made, at 120,000 µs per play about 1.0 minutes")
+    assert out.startswith("3,000 plays are to be made, at 120,000 µs per play about 3.0 minutes")
 
 
 @pytest.mark.usefixtures("lazy")
-def test_a_policy_is_entered_and_its_entry_checked(typed, monkeypatch):
+def test_a_policy_is_entered_and_its_entry_checked(typed, monkeypatch, capsys):
     from heavybandit.cli import board
 
     monkeypatch.setattr(board, "_show", lambda *_: None)  # it needs the recorded board's cells
     out = typed(f"board lazy.py:Lazy --workers 1 --quiet --store store --data {DATA}")
     assert "heavybandit board --check Lazy.board.json" in out
-    assert "1 of 1 runs of Lazy simulated again" in typed("board --check Lazy.board.json --seed 1")
+    again = typed(f"board lazy.py:Lazy --workers 1 --store store --data {DATA}", silent=False)
+    assert "Lazy, judged on 1 cells: 1 of 1 runs are in the store" in again
+    checked = typed("board --quiet --check Lazy.board.json --seed 1")
+    assert "1 of 1 runs of Lazy simulated again, from 1 of 14 cells" in checked
     entry = json.loads(Path("Lazy.board.json").read_text(encoding="utf-8"))
     assert entry["source"] == LAZY
+    assert main(["board", "--check", "Lazy.board.json", "--seed", "1"]) == 0
+    said = capsys.readouterr().err
+    assert said == "heavybandit: executing Lazy, 10 lines of Python in Lazy.board.json\n"
+    entry["made_with"]["numpy"] = "1.0"
+    Path("Lazy.board.json").write_text(json.dumps(entry), encoding="utf-8")
+    assert "made with numpy 1.0, run again with" in typed("board --quiet --check Lazy.board.json")
     entry["runs"] = [[1000, "0.5"]]
     Path("Lazy.board.json").write_text(json.dumps(entry), encoding="utf-8")
-    assert "1 difference" in typed("board --check Lazy.board.json", code=1)
+    assert "1 difference" in typed("board --quiet --check Lazy.board.json", code=1)
 
 
 def changed(tmp_path, how):
@@ -124,7 +135,7 @@ def test_an_entry_that_ends_the_program_is_not_taken_for_a_good_one(refused, typ
     entry = json.loads(Path("Lazy.board.json").read_text(encoding="utf-8"))
     entry["source"] = LAZY.replace("        pass", "        raise SystemExit(0)")
     Path("Lazy.board.json").write_text(json.dumps(entry), encoding="utf-8")
-    assert "Lazy failed: SystemExit: 0" in refused("board --check Lazy.board.json")
+    assert "Lazy failed: SystemExit: 0" in refused("board --quiet --check Lazy.board.json")
 
 
 @pytest.mark.parametrize("workers", [0, -1, 100_000])
@@ -157,6 +168,12 @@ def test_missing_recorded_entries_are_noticed_before_the_work(refused):
         ("runs", [[float("nan"), "1.0"]]),
         ("runs", [[1000, 1.0]]),
         ("runs", [[1000, "nan"]]),
+        ("runs", [[1000, "-1"]]),
+        ("runs", [[0, "1"]]),
+        ("same", ...),
+        ("same", ["2"]),
+        ("same", ["1", "1"]),
+        ("same", [1.0]),
     ],
 )
 def test_an_entry_with_a_part_that_is_missing_or_of_another_kind_is_refused(refused, part, value):
@@ -168,7 +185,7 @@ def test_an_entry_with_a_part_that_is_missing_or_of_another_kind_is_refused(refu
     forged = {name: one for name, one in entry.items() if one is not ...}
     Path("forged.json").write_text(json.dumps(forged), encoding="utf-8")
     assert "is not an entry that heavybandit board has written" in refused(
-        "board --check forged.json"
+        "board --quiet --check forged.json"
     )
 
 
@@ -178,13 +195,15 @@ def test_an_entry_that_conceals_a_knob_of_its_policy_is_refused(refused):
     entry = {**ENTRY, "protocol": entering.protocol_digest(), "made_with": made_with()}
     entry["source"] = LAZY.replace("dim)", "dim, ridge=7.0, level_scale=1.0)")
     Path("forged.json").write_text(json.dumps(entry), encoding="utf-8")
-    said = refused("board --check forged.json")
+    said = refused("board --quiet --check forged.json")
     assert "states the knobs [], and its policy has ['ridge', 'level_scale']" in said
 
 
 @pytest.mark.usefixtures("lazy")
 def test_what_is_no_file_or_nested_beyond_measure_is_no_entry_and_not_waited_for(refused):
     Path("deep.json").write_text("[" * 100_000, encoding="utf-8")
-    assert "is not an entry" in refused("board --check deep.json")
+    assert "is not an entry" in refused("board --quiet --check deep.json")
     os.mkfifo("pipe.json")
-    assert "pipe.json cannot be read: it is no regular file" in refused("board --check pipe.json")
+    assert "pipe.json cannot be read: it is no regular file" in refused(
+        "board --quiet --check pipe.json"
+    )

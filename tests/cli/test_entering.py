@@ -61,19 +61,22 @@ def test_tuning_finds_the_optimum_of_a_knob_with_the_protocols_budget(own: enter
 
 
 def test_plays_ahead_are_those_of_tuning_and_of_two_entries(own: entering.Own) -> None:
-    """128 configurations on two seeds of 35,000 plays; then defaults and choice on the board."""
-    judged = BOARD_SEEDS * sum(cell.horizon for cell in HELD_OUT)
+    """128 configurations on two seeds of 35,000 plays; then defaults and choice on the board.
+
+    There the first seed is played twice more, beside copies.
+    """
+    judged = (BOARD_SEEDS + 2) * sum(cell.horizon for cell in HELD_OUT)
     assert entering.plays_ahead(own) == 128 * 2 * 35_000 + 2 * judged
     assert 0 < entering.seconds_per_play(own, plays=50) < 1
 
 
 def test_own_policies_are_told_what_they_have_arguments_for(own: entering.Own) -> None:
-    plan = own.trials(TRAINING[:1], [{"ridge": 2.0}], seeds=1)
+    plan = own.trials("told", TRAINING[:1], [{"ridge": 2.0}], seeds=1)
     (spec,) = plan.runs()
     assert dict(spec.policy.params) == {"ridge": 2.0, "v": 4.0}  # type: ignore[attr-defined]
     changed = Path(own.file)
     changed.write_text(MINE + "# another text\n", encoding="utf-8")
-    (other,) = own.trials(TRAINING[:1], [{"ridge": 2.0}], seeds=1).runs()
+    (other,) = own.trials("told", TRAINING[:1], [{"ridge": 2.0}], seeds=1).runs()
     assert other.key != spec.key
     with pytest.raises(ValueError, match="was changed while its runs were under way"):
         spec.run([spec])
@@ -89,21 +92,26 @@ def test_an_entry_can_be_run_again_and_a_changed_one_is_found_out(
     entry = entering.enter(own, played, DATA)
     assert entry["entries"] == [{}, {"ridge": min(entry["scores"])}]
     assert len(entry["runs"]) == 4
+    assert entry["same"] == ["1", "1"]  # it never looks at a payoff
     file = tmp_path / "mine.board.json"
     file.write_text(json.dumps(entry), encoding="utf-8")
     assert entering.read_entry(file) == entry
-    assert entering.check(entry, DATA, 0, 1e9) == (4, [])
-    assert entering.check(entry, DATA, 0, 1_500)[0] == 1
-    runs, differences = entering.check({**entry, "runs": [[1000, "1"]] * 4}, DATA, 0, 1e9)
-    assert (runs, len(differences)) == (4, 4)
-    never_tuned = {**entry, "entries": [{}, {"ridge": 3.0}]}
-    assert "by its scores it is" in " ".join(entering.check(never_tuned, DATA, 0, 1e9)[1])
-    made_up = {**entry, "scores": [x + 1 for x in entry["scores"]]}
-    assert "a score of" in " ".join(entering.check(made_up, DATA, 0, 1_500)[1])
+    assert entering.check(entry, DATA, 0, 1e9) == entering.Checked(4, 1, [])
+    assert entering.check(entry, DATA, 0, 1_500).runs == 1
+    wrong_runs = entering.check({**entry, "runs": [[1000, "1"]] * 4}, DATA, 0, 1e9)
+    assert (wrong_runs.runs, len(wrong_runs.differences)) == (4, 4)
+    for part, value, words in (
+        ("entries", [{}, {"ridge": 3.0}], "by its scores it is"),  # never tuned
+        ("scores", [x + 1 for x in entry["scores"]], "a score of"),  # made up
+        ("same", ["0.5", "0.5"], "0.5 is stated, 1 comes out"),  # looks as if it learnt
+    ):
+        found = entering.check({**entry, part: value}, DATA, 0, 1_500)
+        assert words in " ".join(found.differences)
     for wrong, words in (
         ({**entry, "protocol": "0"}, "another protocol"),
         ({**entry, "runs": entry["runs"][1:]}, "not whole"),
         ({**entry, "scores": entry["scores"][1:]}, "not whole"),
+        ({**entry, "entries": [{"ridge": 264.0}, entry["entries"][1]]}, "not whole"),
         ({}, "not an entry"),
     ):
         file.write_text(json.dumps(wrong), encoding="utf-8")
@@ -122,5 +130,29 @@ def test_an_entry_stands_beside_the_recorded_ones_on_their_scale() -> None:
     found = board.with_others(costs, entry, DATA)
     assert len(found.entries) == len(board.BOARD) + 1
     np.testing.assert_allclose(found[found.entries[-1]], found[board.RIDGE])
-    told = {name: (gap, off) for name, _, gap, off in board.lines(found)}
-    assert told["Mine (own), defaults"] == pytest.approx((0.0, 0.0), abs=1e-9)
+    assert found.entries[-1].label == "Mine (own), defaults"
+    assert found.over_ridge(found.entries[-1]) == pytest.approx((0.0, 0.0), abs=1e-9)
+
+
+def test_a_policy_that_cannot_be_copied_is_entered_without_the_flag(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(MINE.replace("self.v = 1,", "self.v = (x for x in ()),"), encoding="utf-8")
+    own = entering.Own(str(file), "Mine")
+    assert not own.copyable
+    entry = {"entries": [{}, {}], "same": []}
+    assert np.isnan(entering.same_arms(entry)).all()
+    assert entering.same_arms(entry).shape == (len(HELD_OUT), 2)
+
+
+def test_a_sample_reaches_every_cell_before_it_meets_one_twice(own: entering.Own) -> None:
+    specs = own.judged([{}, {"ridge": 3.0}]).runs()
+    cells = [spec.cell for spec in specs]  # type: ignore[attr-defined]
+    once = sum(cell.horizon for cell in HELD_OUT)
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        drawn = entering.sample(specs, rng, once)
+        assert sorted(cells[i] for i in drawn) == sorted(cell.name for cell in HELD_OUT)
+        more = entering.sample(specs, rng, 2 * once)
+        assert len(more) == len(set(more)) > len(HELD_OUT)
+    assert len(entering.sample(specs, np.random.default_rng(0), 1)) == 1
+    assert sorted(entering.sample(specs, np.random.default_rng(0), 1e12)) == [*range(len(specs))]

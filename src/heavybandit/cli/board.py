@@ -9,13 +9,16 @@ import secrets
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from . import DIFFERS, OK
 
 
 def add_board(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("policy", nargs="?", help="path/to/file.py:ClassName; with --check, nothing")
-    add("--check", type=Path, metavar="FILE", help="run a sample of an entry again")
+    said = "run a sample of an entry again; this executes the Python source in it"
+    add("--check", type=Path, metavar="FILE", help=said)
     add("--out", type=Path, metavar="FILE", help="the entry (default CLASSNAME.board.json)")
     add("--plot", type=Path, metavar="FILE", help="draw it among the others: .png, .svg, .pdf")
     add("--store", help="finished runs (default build/store)")
@@ -36,18 +39,38 @@ def do_board(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     from ..checks import whole
+    from ..pipeline.progress import say
+    from ..pipeline.spec import made_with
+    from ..replication import plotting
+    from ..replication.protocol import HELD_OUT
     from . import entering
 
     seed = secrets.randbelow(2**31) if options.seed is None else whole("--seed", options.seed, 0)
+    if options.plot:
+        plotting.check_figure_name(options.plot)
     entry = entering.read_entry(options.check)
-    runs, differences = entering.check(entry, options.data, seed, options.plays)
-    for difference in differences:
+    lines = len(entry["source"].splitlines())
+    if not options.quiet:
+        say(f"heavybandit: executing {entry['policy']}, {lines} lines of Python in {options.check}")
+    others = {name: one for name, one in made_with().items() if entry["made_with"][name] != one}
+    for name, one in others.items():
+        print(f"made with {name} {entry['made_with'][name]}, run again with {one}: bits may differ")
+    found = entering.check(entry, options.data, seed, options.plays)
+    for difference in found.differences:
         print(f"differs: {difference}")
+    count = len(found.differences)
+    every = len(entry["runs"])
     print(
-        f"{runs} of {len(entry['runs'])} runs of {entry['policy']} simulated again, a sample drawn "
-        f"with --seed {seed}: {len(differences) or 'no'} difference{'s' * (len(differences) != 1)}"
+        f"{found.runs} of {every} runs of {entry['policy']} simulated again, from {found.cells} of "
+        f"{len(HELD_OUT)} cells, a sample drawn with --seed {seed}: {count or 'no'} "
+        f"difference{'s' * (count != 1)}"
     )
-    return DIFFERS if differences else OK
+    if found.runs < every:
+        print("what was not drawn was not checked; --plays 1e9 runs everything again")
+    if count:
+        return DIFFERS
+    _show(entry, options)
+    return OK
 
 
 def _enter(options: argparse.Namespace) -> int:
@@ -73,8 +96,12 @@ def _enter(options: argparse.Namespace) -> int:
 
     def carry_out(plan: Any) -> list[dict[str, Any]]:
         how = {"workers": options.workers, "dask": options.dask, "progress": not options.quiet}
+        specs = plan.runs()
+        there = sum(store.load(spec) is not None for spec in specs)
+        if there and not options.quiet:
+            print(f"{plan.name}: {there:,} of {len(specs):,} runs are in the store", flush=True)
         sweep(plan, store, **how)
-        return [found for spec in plan.runs() if (found := store.load(spec)) is not None]
+        return [found for spec in specs if (found := store.load(spec)) is not None]
 
     own = entering.Own(str(Path(filed["file"]).absolute()), filed["name"])
     if not options.quiet:
@@ -95,18 +122,31 @@ def _enter(options: argparse.Namespace) -> int:
 
 
 def _show(entry: dict[str, Any], options: argparse.Namespace) -> None:
-    """The entry among the recorded ones: mean cost, and the gap to tuned ridge regression."""
+    """The entry among the recorded ones, by group and mean cost; its own rows have an arrow."""
     from ..replication import leaderboard as board
     from ..replication import plotting
-    from ..replication.board_tables import draw_board
+    from ..replication.board_tables import board_rows, draw_board
     from ..replication.showing import number
     from . import entering
 
     found = board.with_others(entering.costs(entry, options.data), entry, options.data)
-    print(f"{'entry':<34} {'mean cost':>9}   minus tuned ridge, 95 % for all together")
-    for name, mean, gap, off in board.lines(found):
-        more = f"{gap:+8.1f} ± {off:.1f}" if off else "       –"
-        print(f"{name:<34} {mean:>9.1f}   {more}")
+    own, recorded = entering.same_arms(entry), board.flags(options.data)[1]
+    group = ""
+    print(f"{'':<34} {'mean cost':>9}  {'minus tuned ridge':>17}  {'worst cell':>10}  frozen in")
+    for row in board_rows(found, np.concatenate([recorded, own], axis=1)):
+        if row["constants"] != group:
+            group = row["constants"]
+            print(group)
+        mine = row["entry"].endswith(board.OWN)
+        frozen = "?" if mine and np.isnan(own).any() else row["cells frozen"]
+        print(
+            f"{'→' if mine else ' '} {row['entry']:<32} {row['mean cost']:>9.1f}  "
+            f"{row['minus tuned ridge']:>17}  {row['worst cell']:>10.0f}  {frozen:>9}"
+        )
+    print(
+        "costs in % of uniform play's, mean over cells; ± are 95 % limits for all entries "
+        "together; frozen: in so many cells payoffs hardly change an arm"
+    )
     chosen = entry["entries"][-1]
     if chosen:
         told = ", ".join(f"{knob} = {number(value)}" for knob, value in chosen.items())

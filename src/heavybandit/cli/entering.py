@@ -6,6 +6,7 @@ held-out cells, so that anyone can run a sample of it again and demand equality.
 
 from __future__ import annotations
 
+import copy
 import functools
 import hashlib
 import itertools
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..own.loading import arguments_of, load, place, told
-from ..pipeline.recipes import Recipe, digest, recipe
+from ..pipeline.recipes import Recipe, digest, make_world, recipe
 from ..pipeline.scratch import bytes_of
 from ..pipeline.spec import Plan, Spec, made_with, number
 from ..policy import Floats
@@ -37,6 +38,7 @@ from ..replication.protocol import (
     TRAINING,
     TUNING_SEEDS,
     Cell,
+    Shown,
     Trial,
     Trials,
     best_apart,
@@ -87,6 +89,11 @@ class OwnTrial(Trial):
 
 
 @dataclass(frozen=True)
+class OwnShown(OwnTrial, Shown):
+    """The same beside a copy whose payoffs are all 0."""
+
+
+@dataclass(frozen=True)
 class OwnTrials(Trials):
     """Configurations of one such policy in cells."""
 
@@ -129,21 +136,42 @@ class Own:
         """Those of the protocol that it has."""
         return tuple(knob for knob in RANGES if knob in self.arguments)
 
-    def trials(self, cells: Sequence[Cell], tried: Sequence[dict[str, float]], **how: Any) -> Plan:
-        """These configurations in these cells."""
+    def trials(
+        self, what: str, cells: Sequence[Cell], tried: Sequence[dict[str, float]], **how: Any
+    ) -> Plan:
+        """These configurations in these cells; `what` is said of it while it is under way."""
         entries = tuple(recipe(self.name, **one) for one in tried)
         return OwnTrials(
-            f"{self.name} on {len(cells)} cells",
+            f"{self.name}, {what}",
             "a policy of the reader's in the benchmark",
             tuple(cells),
             len(entries),
             lambda: entries,
-            spec=OwnTrial,
             file=self.file,
             sha256=sha256_of(self.file),
             arguments=self.arguments,
-            **how,
+            **{"spec": OwnTrial, **how},
         )
+
+    def judged(self, tried: Sequence[dict[str, float]]) -> Plan:
+        """These configurations on the board's cells and seeds."""
+        seeds = {"seeds": BOARD_SEEDS, "first_seed": FIRST_BOARD_SEED}
+        return self.trials(f"judged on {len(HELD_OUT)} cells", HELD_OUT, tried, **seeds)
+
+    def shown(self, tried: Sequence[dict[str, float]]) -> Plan:
+        """The same on the first of these seeds, beside copies whose payoffs are all 0."""
+        how = {"seeds": 1, "first_seed": FIRST_BOARD_SEED, "spec": OwnShown}
+        return self.trials("beside copies whose payoffs are all 0", HELD_OUT, tried, **how)
+
+    @property
+    def copyable(self) -> bool:
+        """Whether it can be copied, as a copy that is shown other payoffs must be."""
+        (spec,) = self.trials("copied", HELD_OUT[-1:], [{}], seeds=1).runs()
+        try:
+            copy.deepcopy(spec.make_policy(make_world(spec.world, spec.horizon)))  # type: ignore[attr-defined]
+        except Exception:
+            return False
+        return True
 
 
 def per_play(results: Sequence[dict[str, Any]], cells: int, seeds: int) -> Floats:
@@ -163,11 +191,16 @@ def to_try(knobs: tuple[str, ...], scores: Sequence[float]) -> list[dict[str, fl
 
 
 def scores_of(
-    own: Own, tried: Sequence[dict[str, float]], sweep: Sweep, data: str | Path
+    own: Own,
+    tried: Sequence[dict[str, float]],
+    sweep: Sweep,
+    data: str | Path,
+    what: str = "tuning",
 ) -> list[float]:
     """The scores of configurations: mean costs on the training cells."""
     uniform = board.regrets(board.STEPS[0], data)[:, :, 0].mean(axis=1)[:, None, None] / 100
-    plan = own.trials(TRAINING, tried, seeds=TUNING_SEEDS, first_seed=FIRST_TUNING_SEED)
+    seeds = {"seeds": TUNING_SEEDS, "first_seed": FIRST_TUNING_SEED}
+    plan = own.trials(what, TRAINING, tried, **seeds)
     costs = per_play(sweep(plan), len(TRAINING), TUNING_SEEDS) / uniform
     found: list[float] = costs.mean(axis=(0, 1)).tolist()
     return found
@@ -176,8 +209,9 @@ def scores_of(
 def tune(own: Own, sweep: Sweep, data: str | Path) -> tuple[dict[str, float], list[float]]:
     """The configuration that the protocol chooses, and the scores of all that it tried."""
     scores: list[float] = []
-    while new := to_try(own.knobs, scores)[len(scores) :]:
-        scores += scores_of(own, new, sweep, data)
+    for step in range(1, 1 + len(SIZES)):
+        new = to_try(own.knobs, scores)[len(scores) :]
+        scores += scores_of(own, new, sweep, data, f"tuning, step {step} of {len(SIZES)}")
     return chosen(own.knobs, scores), scores
 
 
@@ -189,14 +223,15 @@ def chosen(knobs: tuple[str, ...], scores: Sequence[float]) -> dict[str, float]:
 def plays_ahead(own: Own) -> int:
     """How many plays the protocol takes, for tuning and judgement together."""
     tuning = sum(SIZES) * TUNING_SEEDS * sum(cell.horizon for cell in TRAINING)
-    judged = BOARD_SEEDS * sum(cell.horizon for cell in HELD_OUT)
+    # Each run on the first seed is also made beside a copy, which is two more.
+    judged = (BOARD_SEEDS + 2) * sum(cell.horizon for cell in HELD_OUT)
     return tuning + 2 * judged if own.knobs else judged
 
 
 def seconds_per_play(own: Own, plays: int = 1_000) -> float:
     """How long a play takes, by one short run on a training cell after another that warms up."""
     cell = replace(TRAINING[0], horizon=plays)
-    (spec,) = own.trials([cell], [{}], seeds=1, first_seed=FIRST_TUNING_SEED).runs()
+    (spec,) = own.trials("timed", [cell], [{}], seeds=1, first_seed=FIRST_TUNING_SEED).runs()
     spec.run([spec])
     begin = time.process_time()  # a clock would count what else the machine does just now
     spec.run([spec])
@@ -207,8 +242,8 @@ def enter(own: Own, sweep: Sweep, data: str | Path) -> dict[str, Any]:
     """Everything that is to be known about an entry, as plain data."""
     best, scores = tune(own, sweep, data) if own.knobs else ({}, [])
     tried = [{}, best] if best else [{}]
-    plan = own.trials(HELD_OUT, tried, seeds=BOARD_SEEDS, first_seed=FIRST_BOARD_SEED)
-    results = sweep(plan)
+    results = sweep(own.judged(tried))
+    shown = sweep(own.shown(tried)) if own.copyable else []
     return {
         "protocol": protocol_digest(),
         "made_with": made_with(),
@@ -218,6 +253,7 @@ def enter(own: Own, sweep: Sweep, data: str | Path) -> dict[str, Any]:
         "scores": scores,
         "entries": tried,
         "runs": [[one["plays"][-1], number(one["regret"])] for one in results],
+        "same": [number(one["diagnostics"]["same"]) for one in shown],
     }
 
 
@@ -230,18 +266,21 @@ def read_entry(path: str | Path) -> dict[str, Any]:
     """An entry from its file, or an error that says what is wrong with it."""
     try:
         entry: dict[str, Any] = json.loads(bytes_of(Path(path)))
-        wanted = len(HELD_OUT) * BOARD_SEEDS * len(entry["entries"])
+        cells = len(HELD_OUT) * len(entry["entries"])
         texts = (entry[part] for part in ("protocol", "policy", "source"))
         tuned = bool(entry["knobs"])
         whole = (
-            len(entry["runs"]) == wanted
+            len(entry["runs"]) == cells * BOARD_SEEDS
+            and len(entry["same"]) in (0, cells)
             and len(entry["scores"]) == (sum(SIZES) if tuned else 0)
             and len(entry["entries"]) == (2 if tuned else 1)
             and entry["made_with"].keys() == made_with().keys()
             and all(isinstance(text, str) for text in texts)
+            and entry["entries"][0] == {}  # the policy's own defaults
             and all(isinstance(one, dict) for one in entry["entries"])
             and all(isinstance(score, float) for score in entry["scores"])
             and all(_is_a_run(*run) for run in entry["runs"])
+            and all(isinstance(one, str) and 0 <= float(one) <= 1 for one in entry["same"])
         )
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
@@ -256,7 +295,18 @@ def read_entry(path: str | Path) -> dict[str, Any]:
 
 def _is_a_run(plays: Any, regret: Any) -> bool:
     """Whether these are plays and regret as an entry states them."""
-    return type(plays) is int and isinstance(regret, str) and math.isfinite(float(regret))
+    if type(plays) is not int or not isinstance(regret, str):
+        return False
+    return plays > 0 and 0 <= float(regret) < math.inf
+
+
+def same_arms(entry: dict[str, Any]) -> Floats:
+    """In percent, by cell and entry: rounds with the same arm as if all payoffs were 0; NaN where
+    the policy cannot be copied."""
+    shape = len(HELD_OUT), len(entry["entries"])
+    if not entry["same"]:
+        return np.full(shape, np.nan)
+    return 100 * np.array(entry["same"], dtype=np.float64).reshape(shape)
 
 
 def check_recorded(data: str | Path) -> None:
@@ -273,12 +323,20 @@ def costs(entry: dict[str, Any], data: str | Path) -> Floats:
     return np.asarray((100 * regret / plays).reshape(shape) / uniform[:, None, None])
 
 
-def check(
-    entry: dict[str, Any], data: str | Path, seed: int, plays: float
-) -> tuple[int, list[str]]:
-    """Run a random sample of an entry again: how many runs, and which come out differently.
+@dataclass(frozen=True)
+class Checked:
+    """What running a sample of an entry again has shown."""
 
-    Of a tuned entry also one configuration, and whether the choice follows from the scores.
+    runs: int  # how many were run again …
+    cells: int  # … and from how many cells they are
+    differences: list[str]
+
+
+def check(entry: dict[str, Any], data: str | Path, seed: int, plays: float) -> Checked:
+    """Run a random sample of an entry again, from as many cells as so many plays allow.
+
+    Also one run beside its copy; and of a tuned entry one configuration, and whether the choice
+    follows from the scores.
     """
     with tempfile.TemporaryDirectory(prefix="heavybandit-entry-") as folder:
         file = Path(folder) / "entry.py"
@@ -289,22 +347,42 @@ def check(
                 f"the entry states the knobs {entry['knobs']!r:.60}, and its policy has "
                 f"{list(own.knobs)}; it must have been tuned over these"
             )
-        how = {"seeds": BOARD_SEEDS, "first_seed": FIRST_BOARD_SEED}
-        specs = own.trials(HELD_OUT, entry["entries"], **how).runs()
-        made, spent, differences = 0, 0, list[str]()
+        differences = list[str]()
         rng = np.random.default_rng(seed)
         if entry["knobs"]:
             differences += tuning_differences(own, entry, data, int(rng.integers(sum(SIZES))))
-        for i in rng.permutation(len(specs)).tolist():
-            if made and spent + specs[i].plays > plays:
-                continue
+        specs = own.judged(entry["entries"]).runs()
+        drawn = sample(specs, rng, plays)
+        for i in drawn:
             result = specs[i].run([specs[i]])[0]
             again = [result["plays"][-1], number(result["regret"])]
             if again != entry["runs"][i]:
                 told = f"run {i}, {specs[i].text()}"
                 differences.append(f"{told}: {entry['runs'][i]} is stated, {again} comes out")
-            made, spent = made + 1, spent + specs[i].plays
-    return made, differences
+        if entry["same"]:
+            i = int(rng.integers(len(entry["same"])))
+            spec = own.shown(entry["entries"]).runs()[i]
+            share = number(spec.run([spec])[0]["diagnostics"]["same"])
+            if share != entry["same"][i]:
+                told = f"the same arm as with payoffs of 0, {spec.text()}"
+                differences.append(f"{told}: {entry['same'][i]} is stated, {share} comes out")
+    return Checked(len(drawn), len({specs[i].cell for i in drawn}), differences)  # type: ignore[attr-defined]
+
+
+def sample(specs: Sequence[Spec], rng: np.random.Generator, plays: float) -> list[int]:
+    """Which runs are run again: one of each cell, then any, as long as their plays last.
+
+    The first is run whatever it takes.
+    """
+    shuffled = rng.permutation(len(specs)).tolist()
+    firsts = {specs[i].cell: i for i in shuffled}.values()
+    drawn, spent = list[int](), 0
+    for i in dict.fromkeys([*firsts, *shuffled]):
+        if drawn and spent + specs[i].plays > plays:
+            continue
+        drawn.append(i)
+        spent += specs[i].plays
+    return drawn
 
 
 def tuning_differences(own: Own, entry: dict[str, Any], data: str | Path, i: int) -> list[str]:

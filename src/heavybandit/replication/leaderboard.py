@@ -153,6 +153,8 @@ UNTUNED = (
     ),
 )
 BOARD = (*(Entry(name, "tuned") for name in KNOBS), *UNTUNED)
+OWN = " (own)"
+"""What the name of an entry of the reader's ends with."""
 RIDGE = Entry("GreedyRidge", "tuned")
 """Whom everyone is compared with."""
 PLACES = {entry.name: i for i, entry in enumerate(BOARD) if entry.group != "tuned"}
@@ -311,19 +313,10 @@ def standings(folder: str | Path) -> Standings:
 def with_others(costs: Floats, entry: dict[str, Any], folder: str | Path) -> Standings:
     """The recorded entries, and one of the reader's with its defaults and as it was tuned."""
     groups = ("defaults", "tuned")[: costs.shape[2]]
-    own = tuple(Entry(f"{entry['policy']} (own)", group) for group in groups)
+    own = tuple(Entry(f"{entry['policy']}{OWN}", group) for group in groups)
     recorded = standings(folder)
     together = np.concatenate([recorded.costs, costs], axis=2)
     return Standings((*recorded.entries, *own), together)
-
-
-def lines(found: Standings) -> list[tuple[str, float, float, float]]:
-    """By group: who, the mean cost, the gap to tuned ridge regression and its limit."""
-    rows = []
-    for group in GROUPS:
-        for entry in found.group(group):
-            rows.append((f"{entry.name}, {group}", found.mean(entry), *found.over_ridge(entry)))
-    return rows
 
 
 def flags(folder: str | Path) -> tuple[Floats, Floats]:

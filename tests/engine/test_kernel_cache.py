@@ -127,13 +127,13 @@ def test_that_kernels_are_compiled_is_said_without_a_terminal_too_and_once(
     monkeypatch.delenv(_cache.QUIET)
     new, old = Kernel(tmp_path / "new"), Kernel(tmp_path)
     (tmp_path / "drive.play-12.py311.nbi").write_text("compiled")
-    for kernel in (new, new, old):
-        _cache.announce_compilation(kernel)
+    for kernel, policy in ((new, "CRT"), (new, "LinUCB"), (old, "TOFU")):
+        _cache.announce_compilation(kernel, policy)
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert re.search("compiling .* up to half a minute, once", said)
+    assert re.search("compiling the kernels of CRT .* up to half a minute, once", said)
     monkeypatch.setenv(_cache.QUIET, "1")
-    _cache.announce_compilation(Kernel(tmp_path / "new"))
+    _cache.announce_compilation(Kernel(tmp_path / "new"), "CRT")
     assert capsys.readouterr().err == ""
 
 

@@ -8,7 +8,6 @@ dropped when the hash is not the one they were made from.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import os
 import stat
@@ -89,11 +88,14 @@ def drop_stale_binaries(kernel: Any = None) -> None:
         stamp.write_text(digest.hexdigest())
 
 
-@functools.cache
-def announce_compilation(kernel: Any) -> None:
-    """Say why the first call takes so long; once, and only if it will."""
+def announce_compilation(kernel: Any, policy: str) -> None:
+    """Say why this policy's first call takes so long; once for each kernel, and only if it will."""
     stats = getattr(kernel, "stats", None)
-    if stats is None or not stats.cache_path:
+    if stats is None or not stats.cache_path or kernel in _announced:
         return
+    _announced.add(kernel)
     if not list(Path(stats.cache_path).glob(f"*.{kernel.__name__}-*.nbi")):
-        say("compiling the kernels of these policies; this takes up to half a minute, once")
+        say(f"compiling the kernels of {policy} and its like; up to half a minute, once")
+
+
+_announced = set[Any]()

@@ -49,7 +49,7 @@ class Compiled(Policy):
                 cls.moment = twin.moment  # type: ignore[attr-defined]
 
     def _start(self, kind: int, **what: float | bool | tuple[float, ...]) -> None:
-        announce_compilation(FAMILIES[kind])
+        announce_compilation(FAMILIES[kind], type(self).__name__)
         self._state = new_state(
             kind=kind,
             n_arms=self.n_arms,

@@ -105,9 +105,10 @@ def answers(entries: Sequence[Claim], board: pd.DataFrame) -> str:
         less = "in none of these worlds does an entry cost significantly less than that"
     least = re.sub(r"^(\w+), tuned$", r"tuned \1", str(costs.index[0]))
     return f"""\
-**Does SupBMM learn in Section 6?** No, not with the printed constants and the first
-wide arm as "some arm": it chooses the same arm in {100 * min(shares):.0f} % of rounds when every
-payoff is replaced by 0, with both noises and at 10⁴, 10⁵ and 10⁶ plays
+**Does SupBMM learn in Section 6?** No, not with the printed constants and the first arm whose
+confidence interval is still wide as "some arm": it chooses the same arm in
+{100 * min(shares):.0f} % of rounds when every payoff is replaced by 0, with both noises and at 10⁴,
+10⁵ and 10⁶ plays
 ([chapter 06](../notebooks/06_section_6.ipynb)).
 
 **Where is Theorem 3 wrong?** In its γ, for large d. With K = 4, ε = 1 and second moments of at

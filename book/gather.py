@@ -220,10 +220,10 @@ def contents(book: Book) -> str:
 
 
 def errata(text: str, book: Book) -> str:
-    """The errata with powers set, and with the last column's notebook numbers as links."""
+    """The errata with the last column's notebook numbers as links."""
     by_number = {path.name[:2]: path.name for path in book.chapters}
     lines = []
-    for line in claims.superscripts(book.relinked(text, "", "ERRATA.md")).splitlines():
+    for line in book.relinked(text, "", "ERRATA.md").splitlines():
         head, bar, last = line.removesuffix(" |").rpartition("| ")
         if bar and re.fullmatch(r"\d\d(, \d\d)*", last):
             named = (f"[{n}]({by_number[n]})" if n in by_number else n for n in last.split(", "))

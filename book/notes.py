@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from heavybandit.replication.claims import superscripts
-
 # Passed by when words are looked for: fences, code, formulas, links, headings, tables, tags.
 SKIPPED = re.compile(
     r"```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|!?\[[^\]]*\]\([^)]*\)|^#.*?$|^\|.*?$|<[^>]+>",
@@ -121,7 +119,7 @@ class Beside:
         lines = []
         for one in found:
             where, printed = (text.replace("*", "\\*") for text in (one.where, one.printed))
-            lines.append(f"- <strong>{where}</strong>, as printed: {superscripts(printed)}")
+            lines.append(f"- <strong>{where}</strong>, as printed: {printed}")
         return "\n".join([*lines, "", "[What is true](errata.md)"])
 
     def _linked(self, text: str) -> str:

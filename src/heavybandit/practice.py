@@ -1,5 +1,6 @@
-"""A policy made for practice: no horizon, no ε, no moment, no units, and a second look at clipping.
+"""A policy made for practice: no ε, no moment, no units, and a second look at clipping.
 
+Its choices do not depend on the horizon, which its constructor takes as the number of rounds.
 `later` has it beside the others; `heavybandit.engine` has its compiled twin.
 """
 

@@ -112,11 +112,17 @@ def test_a_mark_that_stands_for_nothing_is_refused(small: Book) -> None:
         book.filled("Words.\n\n<!-- claim -->\n", small, "p.md")
 
 
-def test_errata_link_to_chapters_and_set_powers(small: Book) -> None:
-    text = "| a | T^{1/2} | 01, 07 |\n| b | c | reading |\n"
+def test_errata_link_to_chapters(small: Book) -> None:
+    text = "| a | T<sup>1/2</sup> | 01, 07 |\n| b | c | reading |\n"
     assert book.errata(text, small) == (
         "| a | T<sup>1/2</sup> | [01](01_a.ipynb), 07 |\n| b | c | reading |\n"
     )
+
+
+def test_the_errata_show_powers_and_indices_on_any_page_that_shows_markdown() -> None:
+    text = (ROOT / "ERRATA.md").read_text(encoding="utf-8")
+    assert re.search(r"<sup>[^<]+</sup>", text)
+    assert claims.superscripts(text) == text
 
 
 def test_the_glossary_names_only_what_is_in_the_package() -> None:

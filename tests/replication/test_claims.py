@@ -77,7 +77,7 @@ def test_means_are_zero_only_if_the_check_could_have_seen_otherwise():
         claims.means_are_zero([], is_not)
 
 
-def test_an_order_is_merit_where_at_one_horizon_choices_depend_on_payoffs_and_pay():
+def test_an_order_counts_as_merit_only_if_choices_use_payoffs_and_cost_less_than_uniform_play():
     below, above, unclear = (-0.3, 0.2), (0.3, 0.2), (-0.1, 0.2)
     often, always = (0.7, 0.2), (1.0, 0.0)  # SAME_ARM is 0.95
 

@@ -62,9 +62,9 @@ lemma-6 | Section 5.2, Lemma 6 | theory.lemma6
   A stage s of n rounds has n ≤ 5·2^s(1 + α)√(d n ln n)
   test_simulate.py::test_an_audit_counts_by_stage_what_the_paper_holds
 lemma-7 | Section 5.5, Lemma 7 | theory.lemma7
-  With the good one of K arms drawn at random, what every algorithm is expected to miss of the good
-  arm's mean payoff 2γ^{ε}T (printed: of 2γ^{1+ε}T, a probability) is at least
-  T^{1/(1+ε)}K^{ε/(1+ε)}/8
+  With the good one of K arms drawn at random, the expected sum of payoffs of every algorithm is
+  below that of the good arm, 2γ^{ε}T (printed: 2γ^{1+ε}T, with a probability in place of the mean
+  payoff), by at least T^{1/(1+ε)}K^{ε/(1+ε)}/8
   test_theory.py::test_lemma_7_follows_from_lemma_8
 lemma-8 | Section 5.6, Lemma 8 | theory.lemma8
   Making arm a the good one raises the mean of any f of the payoffs by no more than stated
@@ -76,10 +76,12 @@ prop-2 | Section 3.1, Proposition 2 | paper.btc
   BTC's interval covers all arms with probability at least 1 − δ/T
   replication/test_coverage.py::test_repetitions_count_what_a_literal_recount_does
 thm-1 | Section 3.2, Theorem 1 | theory.theorem1
-  SupBMM's regret is at most the bound printed
+  If neither the choice of "some arm" nor the contexts depend on payoffs, SupBMM's regret is at most
+  the bound printed, with probability at least 1 − δ
   test_theory.py::test_theorem_1_covers_what_its_proof_derives
 thm-2 | Section 3.2, Theorem 2 | theory.theorem2
-  SupBTC's regret is at most the bound printed
+  If neither the choice of "some arm" nor the contexts depend on payoffs, SupBTC's regret is at most
+  the bound printed, with probability at least 1 − δ
   test_theory.py::test_theorem_2_is_the_last_line_of_its_proof
 thm-3 | Section 4, Theorem 3 | theory.theorem3
   With the printed γ = (K/(T+2K))^{1/(1+ε)} and raw moments of at most v = 2, as in its proof (the
@@ -105,16 +107,16 @@ sec6-moments | Section 6 | noise.Additive.moment_about
   test_noise.py::test_section_6_has_the_moments_of_its_noises
 sec6-outperform-t | Section 6 | instances.section6
   With Student's t noise the two algorithms outperform the rest
-  replication/test_claims.py::test_an_order_is_merit_where_at_one_horizon_choices_depend_on_payoffs_and_pay
+  replication/test_claims.py::test_an_order_counts_as_merit_only_if_choices_use_payoffs_and_cost_less_than_uniform_play
 sec6-outperform-pareto | Section 6 | instances.section6
   With Pareto noise the two algorithms outperform the rest
-  replication/test_claims.py::test_an_order_is_merit_where_at_one_horizon_choices_depend_on_payoffs_and_pay
+  replication/test_claims.py::test_an_order_counts_as_merit_only_if_choices_use_payoffs_and_cost_less_than_uniform_play
 sec6-supbmm-smallest | Section 6 | paper.SupBMM
   SupBMM has the smallest regret
-  replication/test_claims.py::test_an_order_is_merit_where_at_one_horizon_choices_depend_on_payoffs_and_pay
+  replication/test_claims.py::test_an_order_counts_as_merit_only_if_choices_use_payoffs_and_cost_less_than_uniform_play
 abstract-matching | Abstract | theory.theorem3
-  For ε = 1 the upper bounds, if they hold, match the lower one, Theorem 3 as repaired and for
-  T ≥ max{2d, 0.38²(d−1)²/K}, in d and T up to powers of logarithms
+  For ε = 1 and T ≥ max{2d, 0.38²(d−1)²/K} the upper bounds, if they hold, and Theorem 3 as repaired
+  have the same order in d and T up to powers of logarithms
   test_theory.py::test_the_lower_bound_lies_below_both_upper_bounds
 """
 

@@ -149,11 +149,22 @@ SAID: dict[str, dict[str, Source]] = {
     },
     "08": {
         "For ε = 1, SupBTC": NAME,
-        "In runs of {200,000} plays": Shown("08", r"Payoffs kept one by one in (\S+) plays"),
+        "In its two runs of {200,000} plays": Shown(
+            "08", r"Payoffs kept one by one in (\S+) plays"
+        ),
+        "plays with ε = 1 at most": NAME,
+        "(For ε < 1 all": NAME,
         "at most {39} payoffs": Shown("08", r"SupBTC, half-widths × 0.01, ε = 1 \S+ (\d+) "),
         "(every {500} plays)": Shown("08", r"looked at every (\d+) plays"),
-        "At T = 10⁴ plays this was about {2,100} times": Shown("08", SHORT, two_digits("{:,.0f}")),
-        "the two runs of {1,500} rounds": Shown("08", r"against transcription, (\S+) rounds"),
+        "At T = 10⁴ plays the engine that does this was about {2,100} times": Shown(
+            "08", SHORT, two_digits("{:,.0f}")
+        ),
+        "each of the two runs of {1,500} rounds": Shown(
+            "08", r"against transcription, (\S+) rounds"
+        ),
+        "in only {0.06} % of the rounds": Shown("08", r"exact matrix root computed \S+ % (\S+) % "),
+        "of a run of {200,000} plays": Shown("08", r"TOFU: share of its (\S+) rounds"),
+        "was shorter at {10⁷} plays than at {10⁴}": powers(lambda: out.longest_first("TOFU")),
         "{Two} of the": Shown("08", r"(\d+) of \d+ goals missed", capital),
         "of the {23} goals": Shown("08", r"\d+ of (\d+) goals missed"),
         "rises {1.23}-fold within a run of SupBTC over 10⁶ plays": Shown("08", FLAT[0]),

@@ -14,7 +14,15 @@ import pandas as pd
 import heavybandit as hb
 import prose
 from heavybandit.pipeline.tables import read
-from heavybandit.replication import board_tables, catalogue, claims, leaps, protocol, section_6
+from heavybandit.replication import (
+    board_tables,
+    catalogue,
+    claims,
+    leaps,
+    protocol,
+    section_6,
+    timings,
+)
 from prose import Is, Recorded, count, rounded, ten
 
 DATA = prose.ROOT / "data"
@@ -118,6 +126,31 @@ def over_ridge() -> float:
     six = found[list(section_6.COMPARED)].min(axis=1) / found.GreedyRidge
     assert (six > 1).all()
     return float(six[~found.noise.str.contains("Pareto")].median())
+
+
+# What was timed.
+
+
+def timed(section: str, policy: str, T: int) -> timings.Timing:
+    """The comparison of this section for this policy and horizon."""
+    known = timings.of(timings.load(DATA), section)
+    (found,) = (one for one in known if (one.policy, one.T) == (policy, T))
+    return found
+
+
+def drawing_the_world() -> list[float]:
+    """The least and the most time for drawing the world in the first panels of the figures."""
+    known = timings.of(timings.load(DATA), "growth T")
+    costs = [one.other_median for one in known if one.policy in ("SupBTC", "TOFU")]
+    return [min(costs), max(costs)]
+
+
+def longest_first(policy: str) -> list[int]:
+    """The longest and the shortest horizon, if a round took less time at the longest."""
+    points = timings.growth(timings.load(DATA), "T")[policy]
+    (shortest, before), *_, (longest, after) = points
+    assert after < before
+    return [int(longest), int(shortest)]
 
 
 # Sections 6 and the theorems.

@@ -7,7 +7,7 @@ import pytest
 import came_out as out
 import prose
 from came_out import HORIZONS, RIDGE, means, powers
-from heavybandit.replication import section_6
+from heavybandit.replication import protocol, section_6
 from prose import (
     COUNTED,
     NAME,
@@ -149,38 +149,50 @@ SAID: dict[str, dict[str, Source]] = {
     },
     "08": {
         "For ε = 1, SupBTC": NAME,
-        "In runs of {200,000} plays": Shown("08", r"Payoffs kept one by one in (\S+) plays"),
+        "In its two runs of {200,000} plays": Shown(
+            "08", r"Payoffs kept one by one in (\S+) plays"
+        ),
+        "plays with ε = 1 at most": NAME,
+        "(For ε < 1 all": NAME,
         "at most {39} payoffs": Shown("08", r"SupBTC, half-widths × 0.01, ε = 1 \S+ (\d+) "),
         "(every {500} plays)": Shown("08", r"looked at every (\d+) plays"),
-        "At T = 10⁴ plays this was about {2,100} times": Shown("08", SHORT, two_digits("{:,.0f}")),
-        "the two runs of {1,500} rounds": Shown("08", r"against transcription, (\S+) rounds"),
+        "At T = 10⁴ plays the engine that does this was about {2,100} times": Shown(
+            "08", SHORT, two_digits("{:,.0f}")
+        ),
+        "each of the two runs of {1,500} rounds": Shown(
+            "08", r"against transcription, (\S+) rounds"
+        ),
+        "in only {0.06} % of the rounds": Shown("08", r"exact matrix root computed \S+ % (\S+) % "),
+        "of a run of {200,000} plays": Shown("08", r"TOFU: share of its (\S+) rounds"),
+        "was shorter at {10⁷} plays than at {10⁴}": powers(lambda: out.longest_first("TOFU")),
         "{Two} of the": Shown("08", r"(\d+) of \d+ goals missed", capital),
         "of the {23} goals": Shown("08", r"\d+ of (\d+) goals missed"),
         "rises {1.23}-fold within a run of SupBTC over 10⁶ plays": Shown("08", FLAT[0]),
         "and {1.26}-fold within one over 10⁷ plays (goal: at most {1.2})": Shown("08", FLAT[1]),
     },
     "09": {
-        "two that came after the paper": NAME,
+        "The {six} algorithms of Section 6": Is(lambda: [len(section_6.COMPARED)], count),
+        "two later algorithms": NAME,
         "two policies of our own": NAME,
-        "judged on {14} worlds": out.HELD_OUT,
+        "those of {four} parameters": Is(lambda: [len(protocol.RANGES)], count),
+        "judged on {14} held-out cells, one of which": out.HELD_OUT,
         "without any tuning {24.8} % of uniform play's regret on average, against {32.6} %.": means(
             "SafeRidge, defaults", RIDGE
         ),
-        "judging worlds themselves: {27.6} %": means("ClippedUCB, ridge 150, counter"),
-        "on the two worlds in which": COUNTED,
+        "held-out cells themselves: {27.6} %": means("ClippedUCB, ridge 150, counter"),
+        "on the two cells in which": COUNTED,
         "without these two it is not": COUNTED,
         "turned four entries (TOFU, LinUCB, CRT and ClippedUCB without clips)": COUNTED,
         "widths near 0,": READ_OFF,
-        "each of the other {16} entries": Is(out.beside_safe),
-        "in one of the {14} worlds": out.HELD_OUT,
+        "each of the other {16} entries with": Is(out.beside_safe),
+        "in one of the {14} cells": out.HELD_OUT,
         "costs {121} % and tuned ridge regression {71} %": Is(
             lambda: [out.cost("grows with", p) for p in ("SafeRidge, defaults", RIDGE)],
             "{:.0f}".format,
         ),
         "LinUCB costs {33.7} %": means("LinUCB, published"),
-        "cost {76.5} to {105.6} %, and {42.1} % with": means(
-            "TOFU, published", "MENU, published", "HeavyOFUL, public code, published"
-        ),
+        "cost {76.5} to {105.6} %.": means("TOFU, published", "MENU, published"),
+        "HEAVY-OFUL costs {42.1} % with": means("HeavyOFUL, public code, published"),
     },
     "10": {
         "at {one} of its {six} sites": Is(

@@ -143,6 +143,48 @@ def test_gaps_are_averaged_over_cells_and_paired_over_seeds() -> None:
     assert found.cell_gap(1, A, B, 1)[0] == 2.0
 
 
+def test_a_gap_over_some_cells_leaves_the_others_out() -> None:
+    found = board_of([[11, 53], [1, 3]], [[10, 50], [0, 0]], [[0, 0], [0, 0]])
+    assert found.gap(A, B, 5, [1]) == found.cell_gap(1, A, B, 5)
+    assert found.gap(A, B, 5, [0, 1]) == found.gap(A, B, 5)
+    assert (found.mean(A, [0]), found.mean(A)) == (32, 17)
+
+
+def test_cells_that_are_left_out_count_neither_in_means_nor_in_limits() -> None:
+    """CRT costs 4 more than ridge regression in the last cell and 1 less in all others."""
+    n, noise = len(HELD_OUT), np.random.default_rng(0).normal(size=24)
+    more = np.where(np.arange(n) == n - 1, 4.0, -1.0)[:, None]
+    crt, ridge = 50 + more + noise, np.full((n, 24), 50.0)
+    found = Standings((A, RIDGE), np.stack([crt, ridge], axis=2))
+    assert board_tables.above_ridge(found, A, n) == [n - 1]
+    (row, itself) = board_tables.split_rows(found, [A, RIDGE], [n - 1])
+    gap, off = found.cell_gap(0, A, RIDGE, 1)
+    assert row["there, minus tuned ridge"] == board_tables.signed(gap, off, 1)
+    assert itself["there, minus tuned ridge"] == "–"
+    assert row["in the other cells"] == pytest.approx(found.mean(A, range(n - 1)))
+    steps = {"all": (), "without": (n - 1,)}
+    (shown,) = board_tables.left_out_rows(found, A, [RIDGE], steps)
+    assert shown["all"] == board_tables.signed(*found.gap(A, RIDGE, 2), 1)
+    assert shown["without"] == board_tables.signed(*found.cell_gap(0, A, RIDGE, 2), 1)
+
+
+def test_a_counter_example_stands_beside_its_own_policy_as_tuned() -> None:
+    found = board.standings(DATA)
+    (row,) = board_tables.counter_rows(found, {"words": "MoM, ridge 0.863"})
+    counter = next(entry for entry in BOARD if entry.name == "MoM, ridge 0.863")
+    assert row["cost"] == found.mean(counter)
+    assert (row["beside"], row["its cost"]) == ("tuned MoM", found.mean(Entry("MoM", "tuned")))
+
+
+def test_rounds_that_explore_are_counted_of_policies_with_stages_alone() -> None:
+    mom, sup = (
+        board_tables.choice_rows([Entry(n, "tuned")], HELD_OUT[-1], 1)[0] for n in ("MoM", "SupBTC")
+    )
+    assert mom["rounds that explore"] is None
+    assert (sup["plays per round"], sup["rounds"]) == (1, 1_000)
+    assert 0 < sup["rounds that explore"] <= 1_000
+
+
 def test_no_order_is_stated_that_the_limits_do_not_support() -> None:
     rng = np.random.default_rng(0)
     noise = rng.normal(size=(1, 8))

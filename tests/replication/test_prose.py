@@ -66,6 +66,7 @@ LISTED: dict[str, dict[str, str]] = {  # chapter → why → numbers
         ROUNDED: "50,000",
         SETTING: "16 4,000 150 220",
         BY_HAND: "0.6 2.7 6.3 9",
+        TIED_HERE: "0.9 1.64",
         ELSEWHERE: "1.3 2.5 48,000 1,100 2.09 1.71 520 1.54",  # the last four: former measurements
     },
     "09": {
@@ -106,6 +107,18 @@ TIED: dict[str, dict[str, Source]] = {  # results that no output has in this for
         "the difference, {−67.2 ± 67.4} per 10⁴ plays, is just not significant": Shown(
             "07", r"− greedy ridge, 1 play .*? FlatBTC \d+ (\S+ ± \S+) "
         ),
+    },
+    "08": {
+        "takes {1.64} µs here": Is(
+            lambda: [out.timed("growth T", "SupBTC", 10**4).one_median], "{:.2f}".format
+        ),
+        "and {1.24} µs in the table above": Is(
+            lambda: [out.timed("paper", "SupBTC", 10**4).other_median], "{:.2f}".format
+        ),
+        "no goal was set, the factor is {1.24}": Is(
+            lambda: [out.timed("flat", "SupBTC", 10**5).median], "{:.2f}".format
+        ),
+        "the {0.8} to {0.9} µs per round": Is(out.drawing_the_world, "{:.1f}".format),
     },
     "10": {"in units of {40} visits": Is(lambda: [real_payoffs.UNIT], "{:g}".format)},
 }

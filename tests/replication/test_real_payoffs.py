@@ -81,13 +81,13 @@ def test_a_difference_of_fixed_arms_has_the_limits_of_independent_means(people):
     logs, free, dear = (list(each) for each in zip(*found, strict=True))
     one = real.more_than(free, dear, logs, comparisons=1)
     means = kept.groupby("arm").visits.mean()
-    assert one["more"] == pytest.approx(means[0] - means[1])
+    assert one["difference"] == pytest.approx(means[0] - means[1])
     limits = [real.UNIT * (run[0].high - run[0].mean) for run in (free, dear)]
-    assert one["at most"] - one["more"] == pytest.approx(np.hypot(*limits), rel=0.01)
+    assert one["at most"] - one["difference"] == pytest.approx(np.hypot(*limits), rel=0.01)
     six = real.more_than(free, dear, logs, comparisons=6)
     assert six["at least"] < one["at least"]
     itself = real.more_than(free, free, logs, comparisons=1)  # the same households, so no doubt
-    assert itself == pytest.approx({"more": 0, "at least": 0, "at most": 0}, abs=1e-12)
+    assert itself == pytest.approx({"difference": 0, "at least": 0, "at most": 0}, abs=1e-12)
 
 
 def test_limits_of_visits_are_those_of_payoffs_turned_round(people):
@@ -103,7 +103,7 @@ def test_limits_of_visits_are_those_of_payoffs_turned_round(people):
     found = real.visits(runs)
     assert found["from"] < found["visits"] < found["to"]
     assert found["visits"] == pytest.approx(few[few.arm == 1].visits.mean())
-    assert found["least of the orders"] == found["most"] == pytest.approx(found["visits"])
+    assert found["smallest estimate"] == found["largest estimate"] == pytest.approx(found["visits"])
     assert found["rounds used"] == (few.arm == 1).sum()
 
 
@@ -117,3 +117,19 @@ def test_an_arm_is_the_same_arm_in_a_log_that_lists_arms_backwards(people):
         )
         assert (one.mean, one.low, one.high) == (other.mean, other.low, other.high)
         assert (log.contexts[:, arm] == turned.contexts[:, last - arm]).all()
+
+
+def test_policies_are_replayed_fresh_on_each_log_and_told_the_moment_if_they_ask(people):
+    few = people[(people.site == 1) & people.arm.isin([0, 1, 2, 3])].iloc[:900]
+    logs = [real.log_of(few, seed) for seed in (0, 1)]
+    runs = real.replays(("GreedyRidge", "CRT"), logs)
+    assert {name: len(several) for name, several in runs.items()} == {"GreedyRidge": 2, "CRT": 2}
+    n, K, d = logs[1].contexts.shape
+    crt = hb.CRT(n, K, d, v=float((logs[0].payoffs ** 2).mean()))
+    assert runs["CRT"][1].mean == real.judged(crt, logs[1]).mean
+    shares = real.shares(runs)
+    assert shares.sum(axis=1).tolist() == pytest.approx([1, 1])
+    table = real.differences(runs, runs["CRT"], logs)
+    assert table.difference["CRT"] == 0
+    alone = real.more_than(runs["GreedyRidge"], runs["CRT"], logs, comparisons=2)
+    assert table.loc["GreedyRidge"].to_dict() == alone

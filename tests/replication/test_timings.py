@@ -143,6 +143,45 @@ def test_twins_are_those_at_the_printed_constants():
     assert timings.twins([MET, narrow, other, PLAIN], "SupBTC") == [MET]
 
 
+def grown(by, policy, *costs):
+    """Timings of a policy at 1, 10, 100 … of what varies, so many µs per play."""
+    blank = dataclasses.replace(MET, section=f"growth {by}", policy=policy, plays=2)
+    return [
+        dataclasses.replace(blank, **{by: 10**i}, one_median=2 * cost)
+        for i, cost in enumerate(costs)
+    ]
+
+
+def test_a_rise_is_from_any_point_to_a_later_one():
+    assert timings.rise([(1, 2.0), (2, 1.0), (3, 4.0), (4, 3.0)]) == 4.0
+    assert timings.rise([(1, 3.0), (2, 2.0)]) == 1.0
+
+
+def test_the_panels_of_growth_say_who_grows_most_and_by_how_much():
+    known = [*grown("d", "TOFU", 3, 1, 7), *grown("d", "CRT", 1, 5, 6)]
+    assert timings.growth(known, "d")["CRT"] == [(1, 1), (10, 5), (100, 6)]
+    said = timings.growth_finding("d", timings.growth(known, "d"))
+    assert said == "d: TOFU's grows most, 7.0-fold (d²: 10,000-fold)"
+    known = [*grown("eps", "TOFU", 3, 1, 2), *grown("eps", "CRT", 1, 2, 1)]
+    said = timings.growth_finding("eps", timings.growth(known, "eps"))
+    assert said == "ε: TOFU's changes 3.0-fold, others at most 2.0-fold"
+
+
+def test_no_time_per_play_grows_in_proportion_to_T_or_K_or_to_the_square_of_d():
+    """As the prose below the figure says; the titles are computed."""
+    known = load(DATA)
+    for by, power in (("T", 1), ("K", 1), ("d", 2)):
+        for points in timings.growth(known, by).values():
+            assert timings.rise(points) < (points[-1][0] / points[0][0]) ** power
+
+
+def test_exact_roots_are_counted_of_rounds():
+    player = hb.TOFU(2_000, 20, 10, v=4.0)
+    assert timings.exact_roots(player) == 0
+    hb.simulate(player, hb.section6("student-t"), seed=8)
+    assert 0 < timings.exact_roots(player) < player.diagnostics["matrix_roots"]
+
+
 def test_suspects_are_counted_after_every_block():
     world = hb.section6("student-t")
     player = hb.SupBTC(1_500, 20, 10, v=4.0, width_scale=0.003)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..pipeline.recipes import make_world
+from ..pipeline.recipes import make_world, policies, recipe
 from ..pipeline.tables import csv_text, write_if_new
 from ..policy import Floats
+from ..simulate import simulate, simulate_all
 from . import plotting
 from .leaderboard import (
     CHOSEN,
@@ -23,9 +24,11 @@ from .leaderboard import (
     configurations,
     regrets,
     scores,
+    simultaneous,
 )
-from .protocol import HELD_OUT, KNOBS, MARGIN, SIZES, TRAINING, range_of
+from .protocol import HELD_OUT, KNOBS, MARGIN, SIZES, T3, TRAINING, Cell, range_of
 from .showing import fixed, number
+from .statistics import mean_limit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,6 +145,124 @@ def against_ridge(
     return rows
 
 
+def above_ridge(found: Standings, entry: Entry, comparisons: int) -> list[int]:
+    """The held-out cells in which an entry costs significantly more than tuned ridge regression.
+
+    With limits for so many comparisons together.
+    """
+    gaps = [found.cell_gap(i, entry, RIDGE, comparisons) for i in range(len(HELD_OUT))]
+    return [i for i, (gap, off) in enumerate(gaps) if gap > off]
+
+
+def split_rows(
+    found: Standings, entries: Sequence[Entry], harmed: Sequence[int]
+) -> list[dict[str, Any]]:
+    """Each entry's mean cost over the cells `harmed`, and over the other cells.
+
+    Over the others it is compared with tuned ridge regression; limits hold for all of them.
+    """
+    others = [i for i in range(len(HELD_OUT)) if i not in harmed]
+    rows = []
+    for entry in entries:
+        gap, off = found.gap(entry, RIDGE, len(entries) - 1, others)
+        rows.append(
+            {
+                "entry": entry.name,
+                "where default ClippedUCB is significantly dearer": found.mean(entry, harmed),
+                "in the other cells": found.mean(entry, others),
+                "there, minus tuned ridge": "–" if entry == RIDGE else signed(gap, off, 1),
+            }
+        )
+    return rows
+
+
+def left_out_rows(
+    found: Standings, entry: Entry, others: Sequence[Entry], steps: Mapping[str, Sequence[int]]
+) -> list[dict[str, Any]]:
+    """How much more an entry costs than each of the others if cells are left out.
+
+    steps   by the heading of a column, which of the cells are left out
+    """
+    rows = []
+    for other in others:
+        row = {f"{entry.name} minus": other.label}
+        for words, without in steps.items():
+            kept = [i for i in range(len(HELD_OUT)) if i not in without]
+            gap, off = found.gap(entry, other, len(others) * len(steps), kept)
+            row[words] = signed(gap, off, 1)
+        rows.append(row)
+    return rows
+
+
+def counter_rows(found: Standings, cases: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Mean costs of counter-examples, each beside the same policy as tuned.
+
+    cases   by the words for it, the name of an entry, which begins with that of its policy
+    """
+    rows = []
+    for case, name in cases.items():
+        (entry,) = (one for one in found.group("counter") if one.name == name)
+        policy = name.partition(",")[0]
+        rows.append(
+            {
+                "case": case,
+                "cost": found.mean(entry),
+                "beside": f"tuned {policy}",
+                "its cost": found.mean(Entry(policy, "tuned")),
+            }
+        )
+    return rows
+
+
+def choice_rows(entries: Sequence[Entry], cell: Cell, seed: int) -> list[dict[str, Any]]:
+    """How often each entry chooses an arm in one run on a cell, and in how many rounds it explores.
+
+    Only policies with stages say when they explore.
+    """
+    rows = []
+    world = make_world(cell.world, cell.horizon)
+    for entry in entries:
+        told = cell.policy(entry.recipe)
+        shape = {"horizon": cell.horizon, "n_arms": world.n_arms, "dim": world.dim}
+        policy = told.build(policies(), **shape)
+        explored = simulate(policy, world, seed).diagnostics["explored"]
+        rows.append(
+            {
+                "entry": entry.name,
+                "plays per round": policy.plays,
+                "rounds": policy.rounds,
+                "rounds that explore": int(sum(explored)) if len(explored) > 1 else None,
+            }
+        )
+    return rows
+
+
+OFFSET = 10.0
+"""What is added to all payoffs in the cell with an offset, and in `offset_rows`."""
+
+
+def offset_rows(names: Sequence[str], horizon: int, seeds: int) -> list[dict[str, Any]]:
+    """Costs of policies with their defaults in three worlds whose payoffs have an offset.
+
+    The last of the names is compared with the first; limits hold for all worlds together.
+    """
+    noise = recipe("Units", noise=T3, offset=OFFSET)
+    worlds = {"symmetric": "symmetric", "misaligned": "misaligned", "fixed arms": "sphere_arms"}
+    kinds, rows = policies(), []
+    for title, name in worlds.items():
+        world = make_world(recipe(name, noise=noise), horizon)
+        regrets = np.empty((seeds, len(names) + 1))
+        for seed in range(seeds):
+            field = [kinds[one](horizon, world.n_arms, world.dim) for one in (*names, "Uniform")]
+            regrets[seed] = [run.regret for run in simulate_all(field, world, seed)]
+        costs = 100 * regrets[:, :-1] / regrets[:, -1].mean()
+        more = costs[:, 0] - costs[:, -1]
+        limit = mean_limit(more, simultaneous(len(worlds)))
+        row = {"world": title, **dict(zip(names, costs.mean(axis=0).tolist(), strict=True))}
+        rows.append(row | {f"{names[0]} minus {names[-1]}": signed(more.mean(), limit)})
+    return rows
+
+
 def signed(gap: float, off: float, places: int = 0) -> str:
     """A difference and how far it may be off."""
     plus = "+" if gap > 0 else ""
@@ -183,6 +304,18 @@ def skewed(board: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(cell=rows["instance"] + ", " + rows["noise"])
 
 
+def skewed_costs(board: pd.DataFrame, others: Sequence[str], least: int = 2) -> pd.DataFrame:
+    """Costs by cell with skewed noise, and their means: one column per policy.
+
+    They are those of the tuned entries with the lowest means, as many as `least`, and the others'.
+    """
+    costs = skewed(board).pivot_table("cost", "cell", "policy", sort=False)
+    costs.loc["mean"] = costs.mean()
+    tuned = [policy for policy in costs if policy.endswith(", tuned")]
+    lowest = costs.loc["mean", tuned].nsmallest(least).index
+    return costs[[*lowest, *(one for one in others if one not in lowest)]]
+
+
 def draw_board(found: Standings) -> Figure:
     """Mean cost of every entry over the held-out cells, with limits for its gap to tuned ridge."""
     figure, axes = plotting.panels(size=(7.9, 7.0))
@@ -197,8 +330,8 @@ def draw_board(found: Standings) -> Figure:
         colour = plotting.PALETTE[list(GROUPS).index(line.group)]
         axes.hlines(at, reference + gap - off, reference + gap + off, color=colour, linewidth=2.5)
         axes.plot(reference + gap, at, "o", color=colour, markersize=4.5)
-    axes.axvline(reference, color="#666666", linewidth=0.9, linestyle="--")
-    axes.axvline(100, color="#000000", linewidth=0.9)
+    plotting.rule(axes, reference, "tuned ridge regression", line="--")
+    plotting.rule(axes, 100, "uniform play")
     names = [line if isinstance(line, str) else line.name for line in shown]
     axes.set_yticks(range(len(shown)), names, fontsize=8)
     for label, line in zip(axes.get_yticklabels(), shown, strict=True):

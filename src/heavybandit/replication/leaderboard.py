@@ -268,20 +268,25 @@ class Standings:
         """(cells, seeds) costs of an entry."""
         return np.asarray(self.costs[:, :, self.entries.index(entry)])
 
+    def _of(self, entry: Entry, cells: Sequence[int] | None) -> Floats:
+        return self[entry] if cells is None else self[entry][list(cells)]
+
     def group(self, name: str) -> list[Entry]:
         """The entries of a group, by mean cost."""
         return sorted((entry for entry in self.entries if entry.group == name), key=self.mean)
 
-    def mean(self, entry: Entry) -> float:
-        """The mean over cells and seeds."""
-        return float(self[entry].mean())
+    def mean(self, entry: Entry, cells: Sequence[int] | None = None) -> float:
+        """The mean over cells, all or these, and seeds."""
+        return float(self._of(entry, cells).mean())
 
-    def gap(self, one: Entry, other: Entry, comparisons: int) -> tuple[float, float]:
+    def gap(
+        self, one: Entry, other: Entry, comparisons: int, cells: Sequence[int] | None = None
+    ) -> tuple[float, float]:
         """How much more one costs than the other, averaged over cells, paired over seeds.
 
         With how far that may be off if so many comparisons are to hold together.
         """
-        differences = (self[one] - self[other]).mean(axis=0)
+        differences = (self._of(one, cells) - self._of(other, cells)).mean(axis=0)
         return float(differences.mean()), mean_limit(differences, simultaneous(comparisons))
 
     def over_ridge(self, entry: Entry) -> tuple[float, float]:

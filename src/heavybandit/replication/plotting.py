@@ -110,9 +110,9 @@ def style(which: int) -> dict[str, Any]:
     return {**line, "markersize": 4}
 
 
-def rule(axes: Axes, x: float, text: str) -> None:
+def rule(axes: Axes, x: float, text: str, line: str = "-") -> None:
     """A vertical line that says what it stands for."""
-    axes.axvline(x, color="#000000", linewidth=1.0)
+    axes.axvline(x, color="#000000", linewidth=1.0, linestyle=line)
     _above(axes, x, text, 3, va="bottom", fontsize=8)
 
 
@@ -134,7 +134,7 @@ def show(figure: Figure, name: str, alt: str, out: str | Path) -> None:
 
 
 def regret_figure(runs: Sequence[Sequence[Run]], title: str) -> Figure:
-    """Pseudo-regret against plays: for each policy the median over seeds, and their range.
+    """Regret against plays: for each policy the median over seeds, and their range.
 
     runs   for each policy a list of its runs, one per seed
     """
@@ -161,7 +161,7 @@ def regret_figure(runs: Sequence[Sequence[Run]], title: str) -> Figure:
         if len(curves) > 1:
             low, high = curves.min(axis=0), curves.max(axis=0)
             axes.fill_between(plays, low, high, color=style.colour, alpha=0.15, linewidth=0)
-    axes.set(xlabel="plays", ylabel="pseudo-regret", title=title, xlim=(0, None), ylim=(0, None))
+    axes.set(xlabel="plays", ylabel="regret", title=title, xlim=(0, None), ylim=(0, None))
     top, right = axes.get_ylim()[1], axes.get_xlim()[1]
     names = sorted(ends, key=ends.__getitem__)
     places = apart([ends[name] / top for name in names], 0.06)

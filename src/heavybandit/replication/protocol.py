@@ -7,8 +7,8 @@ Written down before it is run, and the same for everyone:
   64 points of Sobol's sequence over the ranges, on a logarithmic scale; 8 points around each of the
   4 best of them, in boxes of one decade to each side; 8 around each of the 2 best of all so far, in
   boxes of half a decade; and 16 around the best, in a box of a quarter. If centres lie in each
-  other's boxes, only the best of them is used. Boxes may extend beyond the ranges, so that the
-  ranges widen by themselves.
+  other's boxes, only the best of them is used. A box may extend beyond a range; values outside it
+  are then tried too.
 - **Training.** A configuration's score is its mean cost, in percent of uniform play's, over the
   training cells on two seeds. The lowest score wins, and of equal ones the first.
 - **Judgement.** Every entry plays the held-out cells, on seeds that tuning never saw. No held-out

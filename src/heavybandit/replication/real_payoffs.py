@@ -14,14 +14,16 @@ year. `data/rand_hie.csv` is what `derive` makes of the file that statsmodels sh
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..own.replay import Replay, replay
+from ..pipeline.recipes import policies
 from ..policy import Floats
 from . import plotting
 
@@ -152,6 +154,24 @@ def judged(policy: Any, log: Log) -> Replay:
     return replay(policy, *log[:4], groups=log.households)
 
 
+def replays(names: Sequence[str], logs: Sequence[Log]) -> dict[str, list[Replay]]:
+    """Replays of policies of the package with their defaults, fresh ones on each of the logs.
+
+    They are built for as many plays as a log has rounds. One that needs a bound v on the raw second
+    moment is given that of the payoffs.
+    """
+    kinds = policies()
+    n, K, d = logs[0].contexts.shape
+    v = float((logs[0].payoffs ** 2).mean())
+    bounds: dict[str, dict[str, float]] = {
+        name: {"v": v} if "v" in signature(kinds[name]).parameters else {} for name in names
+    }
+    return {
+        name: [judged(kinds[name](n, K, d, **more), log) for log in logs]
+        for name, more in bounds.items()
+    }
+
+
 def visits(runs: Sequence[Replay]) -> dict[str, float]:
     """Visits per person and year: means over several orders of the log, and the orders' range.
 
@@ -165,10 +185,10 @@ def visits(runs: Sequence[Replay]) -> dict[str, float]:
         "visits": -UNIT * mean("mean"),
         "from": -UNIT * mean("high"),
         "to": -UNIT * mean("low"),
-        "least of the orders": -UNIT * max(run.mean for run in runs),
-        "most": -UNIT * min(run.mean for run in runs),
+        "smallest estimate": -UNIT * max(run.mean for run in runs),
+        "largest estimate": -UNIT * min(run.mean for run in runs),
         "rounds used": round(mean("used")),
-        "as many of equal weight": round(mean("effective")),
+        "effective sample size": round(mean("effective")),
     }
 
 
@@ -192,16 +212,40 @@ def more_than(
     error = UNIT * float(np.sqrt(m / (m - 1) * (moved**2).sum()))
     limit = float(stdtrit(m - 1, 1 - 0.025 / comparisons)) * error
     more = visits(runs)["visits"] - visits(control)["visits"]
-    return {"more": more, "at least": more - limit, "at most": more + limit}
+    return {"difference": more, "at least": more - limit, "at most": more + limit}
+
+
+def differences(
+    runs: Mapping[str, Sequence[Replay]], control: Sequence[Replay], logs: Sequence[Log]
+) -> pd.DataFrame:
+    """`more_than` a control for each policy, with limits that hold for all of them together."""
+    import pandas as pd
+
+    found = {name: more_than(several, control, logs, len(runs)) for name, several in runs.items()}
+    return pd.DataFrame(found).T
+
+
+def shares(runs: Mapping[str, Sequence[Replay]]) -> pd.DataFrame:
+    """By policy, the weighted share of the rounds in which it chose each arm: means over orders."""
+    import pandas as pd
+
+    K = len(RATES)
+    found = {
+        name: np.mean(
+            [np.bincount(run.arms, run.weights, K) / run.weights.sum() for run in several], axis=0
+        )
+        for name, several in runs.items()
+    }
+    return pd.DataFrame(found, index=list(RATES)).T
 
 
 def difference_figure(table: pd.DataFrame, best: float, title: str) -> Figure:
-    """Visits more than under uniform play, with limits; `best` is where the best fixed arm lies."""
+    """Visits minus those under uniform play, with limits; `best` is that of the best fixed arm."""
     figure, ax = plotting.panels(size=(7.6, 0.36 * len(table) + 1.5))
     spans = list(zip(table["at least"], table["at most"], strict=True))
-    plotting.rows(ax, list(table.index), list(table["more"]), spans=spans)
+    plotting.rows(ax, list(table.index), list(table["difference"]), spans=spans)
     plotting.rule(ax, 0.0, "uniform play")
     plotting.rule(ax, best, "best fixed arm")
-    ax.set_xlabel("visits per person and year, more than under uniform play")
+    ax.set_xlabel("difference from uniform play, visits per person and year (negative: fewer)")
     plotting.finding(figure, title)
     return figure

@@ -24,7 +24,7 @@ from ..pipeline.store import StoreError
 from ..pipeline.tables import csv_text, read_csv, sha256, sidecar_text, write_if_new
 from ..simulate import simulate
 from . import plotting
-from .showing import number
+from .showing import number, power
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -209,9 +209,19 @@ def goals(timings: Iterable[Timing]) -> list[dict[str, Any]]:
     ]
 
 
+Points = list[tuple[float, float]]
+
+
+def rise(points: Points) -> float:
+    """The largest value over one before it, by ascending x; 1 where none is larger."""
+    values = [y for _, y in points]
+    return max(later / value for i, value in enumerate(values) for later in values[i:])
+
+
 def draw_twins(known: Sequence[Timing]) -> Figure:
     """Time per round against the horizon: transcription, engine, and drawing the world."""
     figure, axes = plotting.panels(2, size=(plotting.WIDE, 4.3), sharey=True)
+    rises = []
     for one, name in zip(axes, ("SupBTC", "TOFU"), strict=True):
         pairs = twins(known, name)
         long = [c for c in of(known, "growth T") if c.policy == name]
@@ -222,6 +232,7 @@ def draw_twins(known: Sequence[Timing]) -> Figure:
         style: dict[str, Any] = {"color": look.colour, "marker": look.marker, "markersize": 5}
         one.plot(*zip(*[(c.T, c.one_median) for c in pairs], strict=True), "--", **style)
         one.plot(*zip(*engine, strict=True), "-", **style)
+        rises.append(rise([(float(T or 0), cost) for T, cost in engine]))
         one.plot(*zip(*[(c.T, c.other_median) for c in long], strict=True), ":", color="#000000")
         ends = {"arrowstyle": "<->", "color": "#555555", "shrinkA": 5, "shrinkB": 5}
         one.annotate("", (end, last.one_median), (end, last.other_median), arrowprops=ends)
@@ -236,8 +247,15 @@ def draw_twins(known: Sequence[Timing]) -> Figure:
         one.set(xscale="log", yscale="log", xlabel="horizon T, plays", xlim=(700, 1.4e7))
         one.set_ylim(0.4, 2e4)
     axes[0].set_ylabel("time per round, µs")
+    first, *_, last = twins(known, "SupBTC")
+    slower = last.one_median / first.one_median
+    longest = max(c.T or 0 for c in of(known, "growth T"))
     figure.suptitle(
-        "Only the transcription's rounds become slower in proportion to the horizon", fontsize=10
+        f"From {power(first.T or 0)} to {power(last.T or 0)} plays a round of SupBTC's "
+        f"transcription becomes {slower:.1f} times as long;\n"
+        f"up to {power(longest)} plays a round of the engine becomes at most "
+        f"{max(rises):.1f} times as long",
+        fontsize=10,
     )
     return figure
 
@@ -251,6 +269,13 @@ def count_suspects(player: Any, world: Any, seed: int, block: int) -> Floats:
 
     simulate(player, world, seed, block=block, progress=count)
     return np.array(seen, dtype=np.float64)
+
+
+def exact_roots(player: Any) -> int:
+    """In how many rounds a TOFU of the engine computed the exact root of its matrix."""
+    from ..engine.roots import DECOMPOSED
+
+    return int(player._state.tofu.use[DECOMPOSED])
 
 
 def draw_suspects(kept: Mapping[str, Mapping[str, Floats]], block: int) -> Figure:
@@ -270,39 +295,62 @@ def draw_suspects(kept: Mapping[str, Mapping[str, Floats]], block: int) -> Figur
         one.set(xlabel="plays, thousands", ylim=(0, 44), xlim=(0, None))
         one.set_title(heading, fontsize=9)
     axes[0].set_ylabel("payoffs kept one by one")
-    largest = max(int(np.max(c)) for lines in kept.values() for c in lines.values())
-    words = f"Of 200,000 payoffs, at most {largest} were kept one by one when counted"
+    every = [counts for lines in kept.values() for counts in lines.values()]
+    largest, plays = (max(map(int, found)) for found in (map(max, every), map(len, every)))
+    words = f"Of {plays * block:,} payoffs, at most {largest} were kept one by one when counted"
     figure.suptitle(words, fontsize=10)
     return figure
 
 
-GROWTH = (
-    ("T", "horizon T, plays", "T: from 10⁴ to 10⁷ plays none grows fivefold"),
-    ("d", "dimensions d", "d: TOFU grows most, all less than like d²"),
-    ("K", "arms K", "K: all grow less than in proportion"),
-    ("eps", "ε", "ε: only TOFU's time depends on it"),
-)
+GROWTH = {"T": "horizon T, plays", "d": "dimensions d", "K": "arms K", "eps": "ε"}
+
+
+def growth(known: Iterable[Timing], by: str) -> dict[str, Points]:
+    """By policy, the time per play in µs as T, d, K or ε grows."""
+    found: dict[str, Points] = {}
+    for c in of(known, f"growth {by}"):
+        if c.policy:
+            points = found.setdefault(c.policy, [])
+            points.append((float(getattr(c, by)), c.one_median / (c.plays or 1)))
+    return {name: sorted(points) for name, points in found.items()}
+
+
+def growth_finding(by: str, times: Mapping[str, Points]) -> str:
+    """What a panel shows, in words: whose time grows or changes most, and by how much."""
+    if by == "eps":
+        changes = {one: max(rise(points), rise(points[::-1])) for one, points in times.items()}
+        *_, second, most = sorted(changes, key=changes.__getitem__)
+        folds = (number(changes[one], 2) for one in (most, second))
+        return "ε: {}'s changes {}-fold, others at most {}-fold".format(most, *folds)
+    rises = {one: rise(points) for one, points in times.items()}
+    most = max(rises, key=rises.__getitem__)
+    span = times[most][-1][0] / times[most][0][0]
+    beside = {"T": "", "d": f" (d²: {number(span**2)}-fold)", "K": f" (K: {number(span, 2)}-fold)"}
+    return f"{by}: {most}'s grows most, {number(rises[most], 2)}-fold{beside[by]}"
 
 
 def draw_growth(known: Sequence[Timing]) -> Figure:
     """Time per play against T, d, K and ε."""
     figure, axes = plotting.panels(2, down=2, size=(plotting.WIDE, 6.6))
     names = ("SupBMM", "SupBTC", "TOFU", "CRT", "LinUCB")
-    for one, (by, words, finding) in zip(axes, GROWTH, strict=True):
+    for one, (by, words) in zip(axes, GROWTH.items(), strict=True):
+        times = growth(known, by)
         for name in names:
-            mine = [c for c in of(known, f"growth {by}") if c.policy == name]
-            points = sorted((getattr(c, by), c.one_median / (c.plays or 1)) for c in mine)
             look = plotting.look(name)
-            if points:
+            if name in times:
                 style: dict[str, Any] = {"color": look.colour, "marker": look.marker}
-                one.plot(*zip(*points, strict=True), look.line, **style, markersize=5)
+                one.plot(*zip(*times[name], strict=True), look.line, **style, markersize=5)
         one.set(yscale="log", xlabel=words, ylabel="time per play, µs")
-        one.set_title(finding, fontsize=9)
+        one.set_title(growth_finding(by, times), fontsize=9)
         one.set_xscale("linear" if by == "eps" else "log")
         if by != "T":
             ticks = sorted({getattr(c, by) for c in of(known, f"growth {by}")})
             one.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
             one.set_xticks([], minor=True)
+    horizons = growth(known, "T")
+    (low, *_, high), most = [T for T, _ in horizons[names[0]]], max(map(rise, horizons.values()))
+    words = f"From {power(low)} to {power(high)} plays the engine's time per play grows at most"
+    figure.suptitle(f"{words} {number(most, 2)}-fold", fontsize=10)
     drawn = dict(zip(names, axes[0].lines, strict=True))
     below: dict[str, Any] = {"loc": "outside lower center", "ncols": 5, "frameon": False}
     figure.legend(drawn.values(), drawn, fontsize=9, **below)

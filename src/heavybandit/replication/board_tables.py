@@ -17,6 +17,7 @@ from .leaderboard import (
     CHOSEN,
     GROUPS,
     MOVES,
+    OWN,
     RIDGE,
     STEPS,
     Entry,
@@ -335,7 +336,9 @@ def draw_board(found: Standings) -> Figure:
     names = [line if isinstance(line, str) else line.name for line in shown]
     axes.set_yticks(range(len(shown)), names, fontsize=8)
     for label, line in zip(axes.get_yticklabels(), shown, strict=True):
-        label.set_fontweight("bold" if isinstance(line, str) else "normal")
+        own = isinstance(line, Entry) and line.name.endswith(OWN)
+        label.set_fontweight("bold" if isinstance(line, str) or own else "normal")
+        label.set_backgroundcolor("#ffe9a8" if own else "none")
     axes.set_ylim(len(shown) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("mean cost over the held-out cells, % of uniform play's")

@@ -22,8 +22,8 @@ Written down before it is run, and the same for everyone:
 - **Limits.** Costs are averaged over the held-out cells, seed by seed; differences are paired. All
   differences that are stated have simultaneous limits (Bonferroni, Student's t, 95 % together).
   No order is stated unless they support it even after the slack of the one that costs more is
-  taken off; nor one that a recorded counter-example, with other constants of that policy,
-  contradicts.
+  taken off: for its tuned constants, and likewise for those of every recorded counter-example
+  with that policy.
 """
 
 from __future__ import annotations

@@ -164,7 +164,7 @@ PAGES: dict[str, dict[str, Source]] = {
         "regression tuned on {eight} worlds": out.TRAINING,
         "Over all {14} cells": out.HELD_OUT,
         "on the two cells that have them": COUNTED,
-        "rescale payoffs to about 1": NAME,
+        "brings mean payoffs between −1 and 1, as the algorithms assume (‖θ\\*‖ ≤ 1)": NAME,
         "are 10 too large": "the cell is called offset + 10",
         "contexts longer than 1": NAME,
         "value tuned on {eight} worlds": out.TRAINING,

@@ -202,7 +202,7 @@ def do_run(options: argparse.Namespace) -> int:
         _table(runs[together[0].label], runs["Uniform"], copies.get(together[0].label, []))
     if options.plot:
         seeds = f", {options.seeds} seeds: median and range" if options.seeds > 1 else ""
-        who = "pseudo-regret" if options.beside else together[0].label
+        who = "regret" if options.beside else together[0].label
         title = f"{who} in {next(iter(runs.values()))[0].world}{seeds}"
         plotting.save(plotting.regret_figure(list(runs.values()), title), options.plot)
         print(f"drawn in {options.plot}")
@@ -240,7 +240,7 @@ def _table(runs: list[Run], uniform: list[Run], copies: list[Counterfactual]) ->
     With copies that were shown other payoffs, also the share of rounds with the same arm until
     then.
     """
-    print(f"{runs[0].policy} in {runs[0].world}: pseudo-regret, {_seeds(runs)}")
+    print(f"{runs[0].policy} in {runs[0].world}: regret, {_seeds(runs)}")
     spread = f" {'lowest':>14} {'highest':>14}" if len(runs) > 1 else ""
     alike = f" {'same arm':>9}" if copies else ""
     print(f"{'plays':>12} {'regret':>14} {'per play':>10}{spread} {'uniform':>14}{alike}")
@@ -348,7 +348,7 @@ def _ends(
     With copies that were shown other payoffs, also the share of rounds with the same arm.
     """
     first = together[0]
-    print(f"{len(together)} policies in {first[0].world}: pseudo-regret, {_seeds(first)}")
+    print(f"{len(together)} policies in {first[0].world}: regret, {_seeds(first)}")
     width = max(len(runs[0].policy) for runs in together)
     interval = ", 95 % interval" if len(first) > 1 else ""
     more = f"more per play than {first[0].policy}{interval}"

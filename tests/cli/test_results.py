@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import signal
@@ -146,6 +147,23 @@ def test_compare_says_which_files_differ(swept, typed):
     assert "nothing differs" in typed("compare data other")
     (swept / "other" / "tiny.curves.csv").write_text("run,plays,regret\n")
     assert typed("compare data other", code=1) == "tiny.curves.csv differs\n"
+
+
+def test_two_folders_with_nothing_to_compare_are_not_called_alike(tiny, refused):
+    for name in ("one", "other"):
+        (tiny / name).mkdir()
+    (tiny / "one" / "notes.txt").write_text("no result")
+    assert "neither 'one' nor 'other' has results" in refused("compare one other", code=3)
+
+
+def test_results_that_name_other_versions_are_verified_and_that_is_said(swept, typed):
+    path = swept / "data" / "tiny.json"
+    assert "versions" not in typed("verify")
+    record = json.loads(path.read_text())
+    record["made_with"]["numpy"] = "9.9"
+    path.write_text(json.dumps(record))
+    assert "made with other versions: numpy 9.9, here " in (said := typed("verify"))
+    assert "(1 experiments)" in said
 
 
 # A pipe in the place of a file: who opens it waits for a writer, and none will come.

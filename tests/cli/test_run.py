@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -286,6 +290,42 @@ def test_one_figure_has_all_policies_against_plays(monkeypatch, typed):
     assert len(styles) == 4
     ends = [line.get_xdata()[-1] for line in axes.lines]
     assert ends[0] == ends[1] < 700 == ends[2] == ends[3]
+
+
+def test_a_table_that_is_there_without_its_curves_is_not_overwritten(refused, typed, tmp_path):
+    (tmp_path / "mine.table.csv").write_text("a reader's own")
+    said = refused(f"run LinUCB --horizon 300 --out {tmp_path / 'mine.csv'}")
+    assert "would also write" in said
+    assert (tmp_path / "mine.table.csv").read_text() == "a reader's own"
+    for _ in range(2):  # its own it renews
+        typed(f"run LinUCB --horizon 300 --out {tmp_path / 'other.csv'}")
+
+
+def test_a_folder_that_cannot_be_written_is_noticed_before_the_work(refused, monkeypatch, tmp_path):
+    monkeypatch.setattr("os.access", lambda path, _: Path(path) != tmp_path)  # root may write all
+    assert "folder that can be written" in refused(f"run LinUCB --out {tmp_path / 'mine.csv'}")
+
+
+def test_files_are_written_also_if_nobody_reads_what_is_printed(tmp_path):
+    read, write = os.pipe()
+    os.close(read)
+    line = "-u -m heavybandit run Uniform --horizon 100 --plot u.png --out u.csv"
+    try:
+        command = [sys.executable, *line.split()]
+        done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, cwd=tmp_path)
+    finally:
+        os.close(write)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert {p.name for p in tmp_path.iterdir()} == {"u.png", "u.csv", "u.table.csv"}
+
+
+@pytest.mark.parametrize("failure", ["StopIteration", "GeneratorExit", "BaseException"])
+def test_whatever_a_policy_of_ones_own_raises_is_told_with_its_line(folder, refused, failure):
+    source, update = (folder / "mine.py").read_text(), "def update(self, payoffs):"
+    ends = source.replace(update, f"{update}\n        raise {failure}")
+    (folder / "ends.py").write_text(ends)
+    said = refused("run ends.py:MyPolicy --horizon 300")
+    assert f"failed: {failure} (ends.py, line" in said
 
 
 def test_a_folder_in_the_place_of_a_table_is_noticed_before_the_work(refused, tmp_path):

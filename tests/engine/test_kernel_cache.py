@@ -99,6 +99,35 @@ def test_where_nothing_can_be_written_kernels_go_into_a_folder_of_the_users_alon
     assert everything(place) == before
 
 
+def test_a_folder_that_others_can_write_is_left_alone_and_the_next_name_is_found_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    taken = tmp_path / f"heavybandit-kernels-{os.getuid()}"
+    taken.mkdir()
+    taken.chmod(0o777)
+    first, again = _cache._private_folder(), _cache._private_folder()
+    assert first == again == tmp_path / f"{taken.name}-2"
+    assert not any(taken.iterdir())
+
+
+def test_who_has_no_home_gets_no_folder_called_tilde(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """numba would take ~/.cache for a folder in the working folder."""
+    tried: list[object] = []
+    monkeypatch.setattr("numba.njit", lambda **_: tried.append)
+    monkeypatch.setattr("os.access", lambda *_: False)
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("numba.config.CACHE_DIR", "")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
+    monkeypatch.setattr(_cache, "say", lambda _: None)
+    assert _cache.find_a_place()
+    assert tried == []
+    assert os.environ["NUMBA_CACHE_DIR"] == str(tmp_path / f"heavybandit-kernels-{os.getuid()}")
+
+
 def test_without_any_place_kernels_are_compiled_for_the_moment(monkeypatch: pytest.MonkeyPatch):
     def nowhere() -> Path:
         raise FileNotFoundError

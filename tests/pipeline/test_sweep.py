@@ -1,5 +1,6 @@
 """A sweep gives the same bytes whoever does it, in any order, however often it is killed."""
 
+import gc
 import inspect
 import multiprocessing
 import os
@@ -47,6 +48,44 @@ def test_two_workers_and_any_order_make_the_same_bytes(tmp_path, reference, how)
     store = Store(tmp_path / "store")
     assert sweep(LARGER, store, progress=False, **how).done == 64
     assert bytes_of(store, tmp_path / "data") == reference
+
+
+@pytest.mark.parametrize("address", ["nonsense", "", "tls://127.0.0.1:1", "tcp://host"])
+def test_a_dask_address_that_is_none_is_refused_in_a_sentence(tmp_path, address, capfd):
+    with pytest.raises(SweepError, match=r"--dask must be an address|no Dask scheduler answers"):
+        sweep(LARGER, Store(tmp_path), dask=address, progress=False)
+    gc.collect()
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.2, 0.4])
+def test_ctrl_c_while_workers_start_is_the_parents_alone(tmp_path, delay):
+    """A worker that gets it while it imports would say so with a traceback."""
+    ready, done = os.pipe()
+    line = f"sweep smoke --workers 2 --store {tmp_path}/s --data {tmp_path}/d"
+    source = (
+        "import os, sys, heavybandit.pipeline.sweep as s\n"
+        "start = s._Loky.submit\n"
+        f"def submit(self, specs):\n    os.write({done}, b'x')\n    return start(self, specs)\n"
+        "s._Loky.submit = submit\n"
+        "from heavybandit.cli import main\n"
+        f"sys.exit(main({line!r}.split()))"
+    )
+    program = subprocess.Popen(
+        [sys.executable, "-c", source],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+        pass_fds=[done],
+        text=True,
+    )
+    os.read(ready, 1)
+    time.sleep(delay)
+    os.killpg(program.pid, signal.SIGINT)
+    said = program.communicate(timeout=60)[1]
+    assert program.returncode in (0, 130)
+    assert "Traceback" not in said
+    assert "Fatal" not in said
 
 
 def at_the_first_save(store, act):

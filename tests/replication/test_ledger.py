@@ -46,6 +46,12 @@ def test_what_looks_like_html_in_the_ledger_is_shown_and_not_obeyed():
     assert "&lt;b&gt;" in replace(claim(), statement="<b>")._repr_markdown_()
 
 
+def test_a_backtick_or_a_line_break_in_a_statement_hides_nothing_from_escaping():
+    line = ledger.table([replace(claim(), statement="a ` <b>\nc `x<y` ` <i>")], ledger.Links())
+    assert "a ` <b> c `x&lt;y` ` &lt;i&gt;" in line  # code from the first to the second
+    assert line.count("\n| ") == 2  # what divides it from its head, and itself
+
+
 def test_every_link_of_the_table_leads_to_a_file():
     targets = re.findall(r"\]\(([^)]+)\)", ledger.table(LEDGER, ledger.Links()))
     assert len(targets) == 3 * len(LEDGER)

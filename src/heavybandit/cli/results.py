@@ -127,6 +127,8 @@ def do_verify(options: argparse.Namespace) -> int:
     which = "all of them" if options.all else f"a sample drawn with --seed {seed}"
     for difference in check.differences:
         print(f"differs: {difference}")
+    for difference in check.other_versions:
+        print(f"made with other versions: {difference}")
     print(
         f"{check.runs} runs ({check.plays:.3g} plays) of {', '.join(names)} simulated again, "
         f"{which}: {len(check.differences) or 'no'} "
@@ -143,12 +145,16 @@ def add_compare(command: argparse.ArgumentParser) -> None:
 def do_compare(options: argparse.Namespace) -> int:
     """Compare two folders of results or of figures, file by file."""
     from ..pipeline import tables
+    from ..pipeline.store import StoreError
     from ..replication.notebooks import differing_figures
 
     for folder in (options.made, options.committed):
         if not Path(folder).is_dir():
             raise ValueError(f"there is no folder {folder!r}")
     folders = options.made, options.committed
+    compared = {".csv", ".json", ".png", ".svg"}
+    if not any(file.suffix in compared for folder in folders for file in Path(folder).iterdir()):
+        raise StoreError(f"neither {folders[0]!r} nor {folders[1]!r} has results or figures")
     found = [*tables.differences(*folders), *differing_figures(*folders)]
     print(*found or [f"nothing differs between {options.made} and {options.committed}"], sep="\n")
     return DIFFERS if found else OK

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -179,14 +180,14 @@ def do_run(options: argparse.Namespace) -> int:
     for seed in range(options.seed, options.seed + options.seeds):
         policies = []
         for one in together:
-            with _told_apart(one, files):
+            with _ToldApart(one, files):
                 policies.append(one.built(shape, seed))
         for one in together if seed == options.seed else ():
-            with _told_apart(one, files):
+            with _ToldApart(one, files):
                 _check_repeatable(one, shape, world, seed)
         points: int | list[int] = 200
         for one, policy in zip(together, policies, strict=True):
-            with _told_apart(one, files):
+            with _ToldApart(one, files):
                 how: Options = {"checkpoints": points, "progress": sys.stderr.isatty()}
                 if asked:
                     copies[one.label].append(counterfactual(policy, world, seed, asked, **how))
@@ -196,18 +197,20 @@ def do_run(options: argparse.Namespace) -> int:
             runs[one.label].append(replace(made, policy=one.label))
             if not options.beside:
                 points = [*map(int, made.plays)]  # so that the two columns can be compared
+    if options.plot:  # files first: whoever reads what is printed may stop reading
+        seeds = f", {options.seeds} seeds: median and range" if options.seeds > 1 else ""
+        who = "regret" if options.beside else together[0].label
+        title = f"{who} in {next(iter(runs.values()))[0].world}{seeds}"
+        plotting.save(plotting.regret_figure(list(runs.values()), title), options.plot)
+    if table:
+        _save(list(runs.values()), options.out, table, copies)
     if options.beside:
         _ends(list(runs.values()), together, copies)
     else:
         _table(runs[together[0].label], runs["Uniform"], copies.get(together[0].label, []))
     if options.plot:
-        seeds = f", {options.seeds} seeds: median and range" if options.seeds > 1 else ""
-        who = "regret" if options.beside else together[0].label
-        title = f"{who} in {next(iter(runs.values()))[0].world}{seeds}"
-        plotting.save(plotting.regret_figure(list(runs.values()), title), options.plot)
         print(f"drawn in {options.plot}")
     if table:
-        _save(list(runs.values()), options.out, table, copies)
         print(f"curves in {options.out}, their ends in {table}")
     return 0
 
@@ -219,15 +222,22 @@ def _check_repeatable(one: Contender, shape: dict[str, int], world: Any, seed: i
         raise ValueError(f"{said}{hint}")
 
 
-@contextmanager
-def _told_apart(one: Contender, files: set[str]) -> Iterator[None]:
-    """A failure in code of the reader's is told with its file and line."""
-    try:
-        yield
-    except (Exception, SystemExit) as error:
-        if not one.own and not place(error, files):
-            raise
-        raise ValueError(f"{one.text} failed: {told(error, files)}") from error
+@dataclass
+class _ToldApart:
+    """A failure in code of the reader's, whatever it is, is told with its file and line."""
+
+    one: Contender
+    files: set[str]
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if error is None or isinstance(error, KeyboardInterrupt):
+            return
+        if isinstance(error, RuntimeError) and isinstance(error.__cause__, StopIteration):
+            error = error.__cause__  # Python makes the one of the other where a generator is left
+        if self.one.own or place(error, self.files):
+            raise ValueError(f"{self.one.text} failed: {told(error, self.files)}") from error
 
 
 def _seeds(runs: list[Run]) -> str:
@@ -299,6 +309,15 @@ def _table_file(out: Path) -> Path:
     for file in (out, table):
         if file.is_dir():
             raise ValueError(f"--out must be a file, and {str(file)!r} is a folder")
+    if not os.access(out.parent, os.W_OK):
+        raise ValueError(
+            f"--out must be in a folder that can be written; {str(out.parent)!r} is not"
+        )
+    if table.exists() and not out.exists():
+        raise ValueError(
+            f"--out {out} would also write {str(table)!r}, which is there already; "
+            f"move that file, or name another --out"
+        )
     return table
 
 

@@ -40,9 +40,12 @@ def find_a_place() -> bool:
 
     def probe() -> None: ...
 
-    with suppress(RuntimeError):
-        njit(cache=True)(probe)  # looks for a place, and compiles nothing yet
-        return True
+    # Who has no home has no cache there: numba would make a folder called ~ in the working folder.
+    homeless = os.path.expanduser("~") == "~" and not os.environ.get("NUMBA_CACHE_DIR")
+    if os.access(HERE, os.W_OK) or not homeless:
+        with suppress(RuntimeError):
+            njit(cache=True)(probe)  # looks for a place, and compiles nothing yet
+            return True
     try:
         place = _private_folder()
     except OSError:
@@ -55,14 +58,17 @@ def find_a_place() -> bool:
 
 
 def _private_folder() -> Path:
-    place = Path(tempfile.gettempdir()) / f"heavybandit-kernels-{os.getuid()}"
-    with suppress(FileExistsError):
-        place.mkdir(mode=0o700)
-    found = place.lstat()
-    mine = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
-    if mine and not found.st_mode & 0o077:
-        return place
-    return Path(tempfile.mkdtemp(prefix="heavybandit-kernels-"))
+    """One that is found again; the first name that somebody else has not taken."""
+    name = f"heavybandit-kernels-{os.getuid()}"
+    for further in ("", "-2", "-3", "-4"):
+        place = Path(tempfile.gettempdir()) / f"{name}{further}"
+        with suppress(FileExistsError):
+            place.mkdir(mode=0o700)
+        found = place.lstat()
+        mine = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+        if mine and not found.st_mode & 0o077:
+            return place
+    return Path(tempfile.mkdtemp(prefix=f"{name}-"))
 
 
 def drop_stale_binaries(kernel: Any = None) -> None:

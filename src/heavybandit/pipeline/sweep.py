@@ -7,8 +7,10 @@ was resumed. Only this process writes; workers compute.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
+import re
 import signal
 import tempfile
 import threading
@@ -220,6 +222,22 @@ def _prepare_worker(parent: int, board: str) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+@contextlib.contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Hold Ctrl-C back for a moment in this thread, and for good in what it starts meanwhile.
+
+    A worker would else get it while it imports, before it can leave it to the parent.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # not on every system
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class _Loky:
     """Processes of this machine, through joblib's loky; one thread each."""
 
@@ -242,14 +260,20 @@ class _Loky:
         return self
 
     def _start(self) -> None:
-        from joblib.externals.loky import ProcessPoolExecutor
+        from multiprocessing import resource_tracker
 
-        self.executor = ProcessPoolExecutor(
-            self.workers,
-            env=ONE_THREAD,
-            initializer=_prepare_worker,
-            initargs=(os.getpid(), self.board),
-        )
+        from joblib.externals.loky import ProcessPoolExecutor
+        from joblib.externals.loky.backend import resource_tracker as theirs
+
+        for tracker in (resource_tracker, theirs):
+            tracker.ensure_running()  # starting them lets Ctrl-C in again
+        with _interrupts_wait():
+            self.executor = ProcessPoolExecutor(
+                self.workers,
+                env=ONE_THREAD,
+                initializer=_prepare_worker,
+                initargs=(os.getpid(), self.board),
+            )
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is not None:
@@ -275,7 +299,8 @@ class _Loky:
         specs, slot = self.tasks[ticket]
         self.counter[slot] = 0
         try:
-            self.futures[ticket] = self.executor.submit(_work, specs, self.board, slot)
+            with _interrupts_wait():  # the first starts the workers
+                self.futures[ticket] = self.executor.submit(_work, specs, self.board, slot)
         except BrokenProcessPool as error:  # a worker has just died: `finished` will see it
             self.futures[ticket] = Future()
             self.futures[ticket].set_exception(error)
@@ -329,9 +354,13 @@ class _Dask:
                 "a Dask cluster needs the packages of the extra 'cluster': "
                 "pip install 'heavybandit[cluster]'"
             ) from None
+        if not re.fullmatch(r"(\w+://)?[^\s/]+:\d+/?", self.address):  # else a client stays behind
+            raise SweepError(
+                f"--dask must be an address such as tcp://host:8786, got {self.address!r}"
+            )
         try:
             self.client = Client(self.address, timeout=PATIENCE, set_as_default=False)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, TypeError) as error:  # TypeError where tls has no certificate
             raise SweepError(
                 f"no Dask scheduler answers at {self.address}: {error or type(error).__name__}"
             ) from None

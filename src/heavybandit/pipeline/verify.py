@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .spec import EXPERIMENTS, Plan, Spec
+from .scratch import text_of
+from .spec import EXPERIMENTS, Plan, Spec, made_with
 from .store import StoreError
 from .tables import check_files, consolidated, file_names, read_csv
 
@@ -25,6 +27,7 @@ class Check:
     runs: int
     plays: int
     differences: list[str]
+    other_versions: list[str]  # what results were made with, where it is not what is here
 
 
 def verify(folder: str | Path, *, seed: int, plays: float, names: list[str] | None = None) -> Check:
@@ -34,6 +37,7 @@ def verify(folder: str | Path, *, seed: int, plays: float, names: list[str] | No
     allow, drawn without replacement.
     """
     differences: list[str] = []
+    others: dict[str, int] = {}
     candidates: list[tuple[str, int, Spec]] = []
     tables: dict[str, _Tables] = {}
     for name in names or consolidated(folder):
@@ -43,6 +47,8 @@ def verify(folder: str | Path, *, seed: int, plays: float, names: list[str] | No
             problems = tables[name].problems
         differences += problems
         if not problems:
+            for what in _unlike_here(name, folder):
+                others[what] = others.get(what, 0) + 1
             candidates += [(name, i, spec) for i, spec in enumerate(EXPERIMENTS[name].runs())]
     shortest: dict[str, int] = {}
     for name, _, spec in candidates:
@@ -60,7 +66,18 @@ def verify(folder: str | Path, *, seed: int, plays: float, names: list[str] | No
         differences += [f"{who}: {what}" for what in tables[name].unlike(index, spec, result)]
         spent += spec.plays
         looked_at[name] += 1
-    return Check(looked_at.total(), spent, differences)
+    told = [f"{what} ({count} experiments)" for what, count in others.items()]
+    return Check(looked_at.total(), spent, differences, told)
+
+
+def _unlike_here(name: str, folder: str | Path) -> list[str]:
+    """The versions that an experiment's results name, where they are not those of this process."""
+    stated = json.loads(text_of(Path(folder) / f"{name}.json"))["made_with"]
+    return [
+        f"{part} {stated[part]}, here {one}"
+        for part, one in made_with().items()
+        if stated[part] != one
+    ]
 
 
 class _Tables:

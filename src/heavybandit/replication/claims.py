@@ -310,8 +310,11 @@ def settle(
 
 def shown(text: str) -> str:
     """An entry's words in Markdown: what looks like HTML is escaped, powers and indices are set."""
-    parts = text.split("`")
-    parts[::2] = [escape(part, quote=False) for part in parts[::2]]
+    parts = " ".join(text.split()).split("`")
+    code = (len(parts) - 1) // 2 * 2  # a backtick that is left over begins no code
+    parts = [
+        part if i % 2 and i < code else escape(part, quote=False) for i, part in enumerate(parts)
+    ]
     return superscripts("`".join(parts))
 
 

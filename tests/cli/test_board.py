@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 from pathlib import Path
 
 import pytest
 
+from heavybandit.cli import board as show_board
 from heavybandit.cli import entering, main
 from heavybandit.pipeline.spec import made_with
+from heavybandit.replication import leaderboard as board
 from heavybandit.replication.protocol import HELD_OUT
 
 DATA = Path(__file__).parents[2] / "data"
@@ -67,9 +70,7 @@ def test_what_cannot_be_done_is_refused(refused, line, words):
 def test_it_says_beforehand_how_long_it_will_take(typed, monkeypatch):
     """One cell of 1,000 plays, no knobs, one seed that is also played beside a copy; 0.12 s per
     play are three minutes for each of two workers."""
-    from heavybandit.cli import board
-
-    monkeypatch.setattr(board, "_show", lambda *_: None)
+    monkeypatch.setattr(show_board, "_show", lambda *_: None)
     monkeypatch.setattr(entering, "seconds_per_play", lambda _: 0.12)
     out = typed(f"board lazy.py:Lazy --workers 2 --store store --data {DATA}", silent=False)
     assert out.startswith("3,000 plays are to be made, at 120,000 µs per play about 3.0 minutes")
@@ -77,26 +78,32 @@ def test_it_says_beforehand_how_long_it_will_take(typed, monkeypatch):
 
 @pytest.mark.usefixtures("lazy")
 def test_a_policy_is_entered_and_its_entry_checked(typed, monkeypatch, capsys):
-    from heavybandit.cli import board
-
-    monkeypatch.setattr(board, "_show", lambda *_: None)  # it needs the recorded board's cells
+    monkeypatch.setattr(show_board, "_show", lambda *_: None)  # it needs the recorded board's cells
     out = typed(f"board lazy.py:Lazy --workers 1 --quiet --store store --data {DATA}")
     assert "heavybandit board --check Lazy.board.json" in out
     again = typed(f"board lazy.py:Lazy --workers 1 --store store --data {DATA}", silent=False)
     assert "Lazy, judged on 1 cells: 1 of 1 runs are in the store" in again
-    checked = typed("board --quiet --check Lazy.board.json --seed 1")
-    assert "1 of 1 runs of Lazy simulated again, from 1 of 14 cells" in checked
+    checked = typed(f"board --check Lazy.board.json --seed 1 --data {DATA}", silent=False)
+    assert "1 of 1 runs of Lazy, from 1 of 14 cells and 1 of 1 shares of equal arms" in checked
+    assert "a sample drawn with --seed 1; --all runs everything again" in checked
+    assert "a sample" not in typed(
+        f"board --check Lazy.board.json --all --data {DATA}", silent=False
+    )
     entry = json.loads(Path("Lazy.board.json").read_text(encoding="utf-8"))
     assert entry["source"] == LAZY
-    assert main(["board", "--check", "Lazy.board.json", "--seed", "1"]) == 0
+    assert main(["board", "--check", "Lazy.board.json", "--data", str(DATA)]) == 0
     said = capsys.readouterr().err
     assert said == "heavybandit: executing Lazy, 10 lines of Python in Lazy.board.json\n"
     entry["made_with"]["numpy"] = "1.0"
     Path("Lazy.board.json").write_text(json.dumps(entry), encoding="utf-8")
-    assert "made with numpy 1.0, run again with" in typed("board --quiet --check Lazy.board.json")
+    assert "made with numpy 1.0, run again with" in typed(
+        f"board --check Lazy.board.json --data {DATA}", silent=False
+    )
     entry["runs"] = [[1000, "0.5"]]
     Path("Lazy.board.json").write_text(json.dumps(entry), encoding="utf-8")
-    assert "1 difference" in typed("board --quiet --check Lazy.board.json", code=1)
+    assert "1 difference" in typed(
+        f"board --check Lazy.board.json --data {DATA}", code=1, silent=False
+    )
 
 
 def changed(tmp_path, how):
@@ -127,15 +134,16 @@ def test_a_policy_that_ends_the_program_is_no_policy(refused, tmp_path):
 
 
 @pytest.mark.usefixtures("lazy")
-def test_an_entry_that_ends_the_program_is_not_taken_for_a_good_one(refused, typed, monkeypatch):
-    from heavybandit.cli import board
-
-    monkeypatch.setattr(board, "_show", lambda *_: None)
+def test_an_entry_that_ends_the_program_is_not_taken_for_a_good_one(typed, monkeypatch, capsys):
+    monkeypatch.setattr(show_board, "_show", lambda *_: None)
     typed(f"board lazy.py:Lazy --workers 1 --quiet --store store --data {DATA}")
     entry = json.loads(Path("Lazy.board.json").read_text(encoding="utf-8"))
     entry["source"] = LAZY.replace("        pass", "        raise SystemExit(0)")
     Path("Lazy.board.json").write_text(json.dumps(entry), encoding="utf-8")
-    assert "Lazy failed: SystemExit: 0" in refused("board --quiet --check Lazy.board.json")
+    assert main(["board", "--check", "Lazy.board.json", "--data", str(DATA)]) == 2
+    executing, said = capsys.readouterr().err.splitlines()
+    assert executing.startswith("heavybandit: executing Lazy")
+    assert said.startswith("heavybandit: Lazy failed: SystemExit: 0")
 
 
 @pytest.mark.parametrize("workers", [0, -1, 100_000])
@@ -148,8 +156,31 @@ def test_a_number_of_workers_that_makes_no_sense_is_refused_before_the_work(refu
 
 @pytest.mark.usefixtures("lazy")
 def test_missing_recorded_entries_are_noticed_before_the_work(refused):
-    said = refused("board lazy.py:Lazy --data nowhere --workers 1", code=3)
-    assert "nowhere" in said
+    entry = {**ENTRY, "protocol": entering.protocol_digest(), "made_with": made_with()}
+    Path("whole.json").write_text(json.dumps(entry), encoding="utf-8")
+    for line in ("board lazy.py:Lazy --workers 1", "board --check whole.json"):
+        assert "nowhere" in refused(f"{line} --data nowhere", code=3)
+
+
+@pytest.mark.parametrize(("same", "frozen"), [("1", "14"), ("0.5", "0"), ("", "?")])
+def test_an_entry_is_shown_among_the_recorded_ones(capsys, tmp_path, same, frozen):
+    """One that has the plays and regrets of tuned ridge regression, and an arrow."""
+    place = board.BOARD.index(board.RIDGE)
+    regrets = board.regrets(board.JUDGED, DATA)[:, :, place].ravel().tolist()
+    entry = {**ENTRY, "runs": [[1, regret] for regret in regrets], "same": [same] * len(HELD_OUT)}
+    options = argparse.Namespace(data=DATA, plot=tmp_path / "all.png")
+    show_board._show(entry, options)
+    out = capsys.readouterr().out
+    (mine,) = [line.split() for line in out.splitlines() if line.startswith("→")]
+    (ridge,) = [
+        line.split() for line in out.split("no tuning")[0].splitlines() if "GreedyRidge" in line
+    ]
+    assert mine[1:3] == ["Lazy", "(own)"]
+    assert mine[3] == ridge[1]  # the mean cost
+    assert mine[-1] == frozen
+    assert ("fails if all payoffs are 0" in out) == (not same)
+    assert len(out.splitlines()) > len(board.BOARD)
+    assert (tmp_path / "all.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.usefixtures("lazy")
@@ -169,6 +200,9 @@ def test_missing_recorded_entries_are_noticed_before_the_work(refused):
         ("runs", [[1000, 1.0]]),
         ("runs", [[1000, "nan"]]),
         ("runs", [[1000, "-1"]]),
+        ("runs", [[1000, "2001"]]),
+        ("runs", [[1001, "1"]]),
+        ("runs", [[10**400, "1"]]),
         ("runs", [[0, "1"]]),
         ("same", ...),
         ("same", ["2"]),
@@ -185,24 +219,25 @@ def test_an_entry_with_a_part_that_is_missing_or_of_another_kind_is_refused(refu
     forged = {name: one for name, one in entry.items() if one is not ...}
     Path("forged.json").write_text(json.dumps(forged), encoding="utf-8")
     assert "is not an entry that heavybandit board has written" in refused(
-        "board --quiet --check forged.json"
+        "board --check forged.json"
     )
 
 
 @pytest.mark.usefixtures("lazy")
-def test_an_entry_that_conceals_a_knob_of_its_policy_is_refused(refused):
+def test_an_entry_that_conceals_a_knob_of_its_policy_is_refused(capsys):
     """It would stand among those that were not tuned, with a default chosen on the board."""
     entry = {**ENTRY, "protocol": entering.protocol_digest(), "made_with": made_with()}
     entry["source"] = LAZY.replace("dim)", "dim, ridge=7.0, level_scale=1.0)")
     Path("forged.json").write_text(json.dumps(entry), encoding="utf-8")
-    said = refused("board --quiet --check forged.json")
+    assert main(["board", "--check", "forged.json", "--data", str(DATA)]) == 2
+    said = capsys.readouterr().err
     assert "states the knobs [], and its policy has ['ridge', 'level_scale']" in said
 
 
 @pytest.mark.usefixtures("lazy")
 def test_what_is_no_file_or_nested_beyond_measure_is_no_entry_and_not_waited_for(refused):
     Path("deep.json").write_text("[" * 100_000, encoding="utf-8")
-    assert "is not an entry" in refused("board --quiet --check deep.json")
+    assert "is not an entry" in refused("board --check deep.json")
     os.mkfifo("pipe.json")
     assert "pipe.json cannot be read: it is no regular file" in refused(
         "board --quiet --check pipe.json"

@@ -96,14 +96,18 @@ def test_an_entry_can_be_run_again_and_a_changed_one_is_found_out(
     file = tmp_path / "mine.board.json"
     file.write_text(json.dumps(entry), encoding="utf-8")
     assert entering.read_entry(file) == entry
-    assert entering.check(entry, DATA, 0, 1e9) == entering.Checked(4, 1, [])
-    assert entering.check(entry, DATA, 0, 1_500).runs == 1
+    assert entering.check(entry, DATA, 0, np.inf) == entering.Checked(4, 1, 2, 128, [])
+    sample = entering.check(entry, DATA, 0, 1_500)
+    assert (sample.runs, sample.shares, sample.scores) == (1, 1, 2)
     wrong_runs = entering.check({**entry, "runs": [[1000, "1"]] * 4}, DATA, 0, 1e9)
     assert (wrong_runs.runs, len(wrong_runs.differences)) == (4, 4)
+    best = int(np.argmin(entry["scores"]))
+    lower = [x - (i == best) for i, x in enumerate(entry["scores"])]  # of the one chosen alone
     for part, value, words in (
         ("entries", [{}, {"ridge": 3.0}], "by its scores it is"),  # never tuned
-        ("scores", [x + 1 for x in entry["scores"]], "a score of"),  # made up
+        ("scores", lower, "a score of"),
         ("same", ["0.5", "0.5"], "0.5 is stated, 1 comes out"),  # looks as if it learnt
+        ("same", ["", ""], "nothing is stated, 1 comes out"),  # conceals it
     ):
         found = entering.check({**entry, part: value}, DATA, 0, 1_500)
         assert words in " ".join(found.differences)
@@ -134,14 +138,26 @@ def test_an_entry_stands_beside_the_recorded_ones_on_their_scale() -> None:
     assert found.over_ridge(found.entries[-1]) == pytest.approx((0.0, 0.0), abs=1e-9)
 
 
-def test_a_policy_that_cannot_be_copied_is_entered_without_the_flag(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("there", "instead"),
+    [
+        ("self.rng =", "self.cannot_be_copied = (x for x in ()); self.rng ="),
+        ("pass", "1 / payoffs[0]"),
+    ],
+)
+def test_a_policy_that_cannot_play_with_payoffs_of_0_is_entered_without_a_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: str, instead: str
+) -> None:
+    monkeypatch.setattr(entering, "HELD_OUT", HELD_OUT[-1:])
+    monkeypatch.setattr(entering, "BOARD_SEEDS", 1)
+    monkeypatch.setattr(entering, "tune", lambda *_: ({"ridge": 2.0}, [0.0] * 128))
     file = tmp_path / "mine.py"
-    file.write_text(MINE.replace("self.v = 1,", "self.v = (x for x in ()),"), encoding="utf-8")
-    own = entering.Own(str(file), "Mine")
-    assert not own.copyable
-    entry = {"entries": [{}, {}], "same": []}
+    file.write_text(MINE.replace(there, instead), encoding="utf-8")
+    entry = entering.enter(entering.Own(str(file), "Mine"), played, DATA)
+    assert entry["same"] == ["", ""]
     assert np.isnan(entering.same_arms(entry)).all()
-    assert entering.same_arms(entry).shape == (len(HELD_OUT), 2)
+    (tmp_path / "mine.json").write_text(json.dumps(entry), encoding="utf-8")
+    assert entering.read_entry(tmp_path / "mine.json") == entry
 
 
 def test_a_sample_reaches_every_cell_before_it_meets_one_twice(own: entering.Own) -> None:

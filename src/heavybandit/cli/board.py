@@ -27,6 +27,7 @@ def add_board(command: argparse.ArgumentParser) -> None:
     add("--dask", metavar="ADDRESS", help="a Dask scheduler, such as tcp://host:8786")
     add("--seed", type=int, help="of the sample (default: random, and printed)")
     add("--plays", type=float, default=3e5, help="how many the sample may take (default 3e5)")
+    add("--all", action="store_true", help="run all of the entry again, not a sample")
     add("--quiet", action="store_true", help="no progress")
 
 
@@ -49,24 +50,25 @@ def _check(options: argparse.Namespace) -> int:
     if options.plot:
         plotting.check_figure_name(options.plot)
     entry = entering.read_entry(options.check)
+    entering.check_recorded(options.data)  # before the work, not after it
     lines = len(entry["source"].splitlines())
-    if not options.quiet:
-        say(f"heavybandit: executing {entry['policy']}, {lines} lines of Python in {options.check}")
+    say(f"heavybandit: executing {entry['policy']}, {lines} lines of Python in {options.check}")
     others = {name: one for name, one in made_with().items() if entry["made_with"][name] != one}
     for name, one in others.items():
         print(f"made with {name} {entry['made_with'][name]}, run again with {one}: bits may differ")
-    found = entering.check(entry, options.data, seed, options.plays)
+    plays = float("inf") if options.all else options.plays
+    found = entering.check(entry, options.data, seed, plays)
     for difference in found.differences:
         print(f"differs: {difference}")
     count = len(found.differences)
-    every = len(entry["runs"])
+    scores = f", {found.scores} of {len(entry['scores'])} scores" if entry["scores"] else ""
     print(
-        f"{found.runs} of {every} runs of {entry['policy']} simulated again, from {found.cells} of "
-        f"{len(HELD_OUT)} cells, a sample drawn with --seed {seed}: {count or 'no'} "
-        f"difference{'s' * (count != 1)}"
+        f"{found.runs} of {len(entry['runs'])} runs of {entry['policy']}, from {found.cells} of "
+        f"{len(HELD_OUT)} cells{scores} and {found.shares} of {len(entry['same'])} shares of equal "
+        f"arms simulated again: {count or 'no'} difference{'s' * (count != 1)}"
     )
-    if found.runs < every:
-        print("what was not drawn was not checked; --plays 1e9 runs everything again")
+    if not options.all:
+        print(f"a sample drawn with --seed {seed}; --all runs everything again")
     if count:
         return DIFFERS
     _show(entry, options)
@@ -97,11 +99,13 @@ def _enter(options: argparse.Namespace) -> int:
     def carry_out(plan: Any) -> list[dict[str, Any]]:
         how = {"workers": options.workers, "dask": options.dask, "progress": not options.quiet}
         specs = plan.runs()
-        there = sum(store.load(spec) is not None for spec in specs)
-        if there and not options.quiet:
-            print(f"{plan.name}: {there:,} of {len(specs):,} runs are in the store", flush=True)
-        sweep(plan, store, **how)
-        return [found for spec in specs if (found := store.load(spec)) is not None]
+        there = [store.load(spec) for spec in specs]
+        count = len(there) - there.count(None)
+        if count and not options.quiet:
+            print(f"{plan.name}: {count:,} of {len(specs):,} runs are in the store", flush=True)
+        if None in there:
+            sweep(plan, store, **how)
+        return [found or store.load(spec) for found, spec in zip(there, specs, strict=True)]  # type: ignore[misc]
 
     own = entering.Own(str(Path(filed["file"]).absolute()), filed["name"])
     if not options.quiet:
@@ -131,22 +135,24 @@ def _show(entry: dict[str, Any], options: argparse.Namespace) -> None:
 
     found = board.with_others(entering.costs(entry, options.data), entry, options.data)
     own, recorded = entering.same_arms(entry), board.flags(options.data)[1]
-    group = ""
+    group, unknown = "", bool(np.isnan(own).any())
     print(f"{'':<34} {'mean cost':>9}  {'minus tuned ridge':>17}  {'worst cell':>10}  frozen in")
     for row in board_rows(found, np.concatenate([recorded, own], axis=1)):
         if row["constants"] != group:
             group = row["constants"]
             print(group)
         mine = row["entry"].endswith(board.OWN)
-        frozen = "?" if mine and np.isnan(own).any() else row["cells frozen"]
+        frozen = "?" if mine and unknown else row["cells frozen"]
         print(
             f"{'→' if mine else ' '} {row['entry']:<32} {row['mean cost']:>9.1f}  "
             f"{row['minus tuned ridge']:>17}  {row['worst cell']:>10.0f}  {frozen:>9}"
         )
     print(
         "costs in % of uniform play's, mean over cells; ± are 95 % limits for all entries "
-        "together; frozen: in so many cells payoffs hardly change an arm"
+        "together; frozen: cells in which at least 99 % of arms are the same if all payoffs are 0"
     )
+    if unknown:
+        print("?: it cannot be copied, or fails if all payoffs are 0")
     chosen = entry["entries"][-1]
     if chosen:
         told = ", ".join(f"{knob} = {number(value)}" for knob, value in chosen.items())

@@ -6,7 +6,6 @@ held-out cells, so that anyone can run a sample of it again and demand equality.
 
 from __future__ import annotations
 
-import copy
 import functools
 import hashlib
 import itertools
@@ -22,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..own.loading import arguments_of, load, place, told
-from ..pipeline.recipes import Recipe, digest, make_world, recipe
+from ..pipeline.recipes import Recipe, digest, recipe
 from ..pipeline.scratch import bytes_of
 from ..pipeline.spec import Plan, Spec, made_with, number
 from ..policy import Floats
@@ -90,7 +89,19 @@ class OwnTrial(Trial):
 
 @dataclass(frozen=True)
 class OwnShown(OwnTrial, Shown):
-    """The same beside a copy whose payoffs are all 0."""
+    """The same beside a copy whose payoffs are all 0, which not every policy allows."""
+
+    @classmethod
+    def run(cls, group: Any, report: Any = None) -> list[dict[str, Any]]:
+        """Without a share where the policy cannot be copied, or fails with such payoffs."""
+        results = []
+        for spec in group:
+            try:
+                results += super().run([spec], report)
+            except (TypeError, ValueError):
+                unknown = {"regret": 0.0, "plays": [spec.horizon], "curve": [0.0]}
+                results.append({**unknown, "diagnostics": {"same": None}})
+        return results
 
 
 @dataclass(frozen=True)
@@ -163,16 +174,6 @@ class Own:
         how = {"seeds": 1, "first_seed": FIRST_BOARD_SEED, "spec": OwnShown}
         return self.trials("beside copies whose payoffs are all 0", HELD_OUT, tried, **how)
 
-    @property
-    def copyable(self) -> bool:
-        """Whether it can be copied, as a copy that is shown other payoffs must be."""
-        (spec,) = self.trials("copied", HELD_OUT[-1:], [{}], seeds=1).runs()
-        try:
-            copy.deepcopy(spec.make_policy(make_world(spec.world, spec.horizon)))  # type: ignore[attr-defined]
-        except Exception:
-            return False
-        return True
-
 
 def per_play(results: Sequence[dict[str, Any]], cells: int, seeds: int) -> Floats:
     """Regret per play made, by cell, seed and entry."""
@@ -243,7 +244,7 @@ def enter(own: Own, sweep: Sweep, data: str | Path) -> dict[str, Any]:
     best, scores = tune(own, sweep, data) if own.knobs else ({}, [])
     tried = [{}, best] if best else [{}]
     results = sweep(own.judged(tried))
-    shown = sweep(own.shown(tried)) if own.copyable else []
+    shown = sweep(own.shown(tried))
     return {
         "protocol": protocol_digest(),
         "made_with": made_with(),
@@ -271,16 +272,19 @@ def read_entry(path: str | Path) -> dict[str, Any]:
         tuned = bool(entry["knobs"])
         whole = (
             len(entry["runs"]) == cells * BOARD_SEEDS
-            and len(entry["same"]) in (0, cells)
+            and len(entry["same"]) == cells
             and len(entry["scores"]) == (sum(SIZES) if tuned else 0)
             and len(entry["entries"]) == (2 if tuned else 1)
             and entry["made_with"].keys() == made_with().keys()
             and all(isinstance(text, str) for text in texts)
             and entry["entries"][0] == {}  # the policy's own defaults
             and all(isinstance(one, dict) for one in entry["entries"])
-            and all(isinstance(score, float) for score in entry["scores"])
-            and all(_is_a_run(*run) for run in entry["runs"])
-            and all(isinstance(one, str) and 0 <= float(one) <= 1 for one in entry["same"])
+            and all(isinstance(one, float) and math.isfinite(one) for one in entry["scores"])
+            and all(
+                _is_a_run(HELD_OUT[i * len(HELD_OUT) // len(entry["runs"])], *run)
+                for i, run in enumerate(entry["runs"])
+            )
+            and all(isinstance(one, str) and 0 <= float(one or 0) <= 1 for one in entry["same"])
         )
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
@@ -293,26 +297,23 @@ def read_entry(path: str | Path) -> dict[str, Any]:
     return entry
 
 
-def _is_a_run(plays: Any, regret: Any) -> bool:
-    """Whether these are plays and regret as an entry states them."""
+def _is_a_run(cell: Cell, plays: Any, regret: Any) -> bool:
+    """Whether these can be plays and regret in a cell, where means lie between −1 and 1."""
     if type(plays) is not int or not isinstance(regret, str):
         return False
-    return plays > 0 and 0 <= float(regret) < math.inf
+    return 0 < plays <= cell.horizon and 0 <= float(regret) <= 2 * plays
 
 
 def same_arms(entry: dict[str, Any]) -> Floats:
-    """In percent, by cell and entry: rounds with the same arm as if all payoffs were 0; NaN where
-    the policy cannot be copied."""
-    shape = len(HELD_OUT), len(entry["entries"])
-    if not entry["same"]:
-        return np.full(shape, np.nan)
-    return 100 * np.array(entry["same"], dtype=np.float64).reshape(shape)
+    """In percent, by cell and entry: rounds with the same arm as if all payoffs were 0, or NaN."""
+    shares = np.array([float(one or "nan") for one in entry["same"]])
+    return np.asarray(100 * shares.reshape(len(HELD_OUT), len(entry["entries"])))
 
 
 def check_recorded(data: str | Path) -> None:
     """Refuse a folder without the entries that a new one is tuned and shown beside."""
-    for plan in (board.STEPS[0], board.JUDGED):
-        board.regrets(plan, data)
+    board.regrets(board.STEPS[0], data)
+    board.flags(data)  # reads the board's regrets too
 
 
 def costs(entry: dict[str, Any], data: str | Path) -> Floats:
@@ -329,14 +330,16 @@ class Checked:
 
     runs: int  # how many were run again …
     cells: int  # … and from how many cells they are
+    shares: int  # of equal arms
+    scores: int  # of the tuning
     differences: list[str]
 
 
 def check(entry: dict[str, Any], data: str | Path, seed: int, plays: float) -> Checked:
-    """Run a random sample of an entry again, from as many cells as so many plays allow.
+    """Run a random sample of an entry's runs again, or all if `plays` is infinite.
 
-    Also one run beside its copy; and of a tuned entry one configuration, and whether the choice
-    follows from the scores.
+    Also one run beside its copy; and of a tuned entry two scores, that of the chosen configuration
+    and another one, and whether the choice follows from the scores.
     """
     with tempfile.TemporaryDirectory(prefix="heavybandit-entry-") as folder:
         file = Path(folder) / "entry.py"
@@ -347,26 +350,30 @@ def check(entry: dict[str, Any], data: str | Path, seed: int, plays: float) -> C
                 f"the entry states the knobs {entry['knobs']!r:.60}, and its policy has "
                 f"{list(own.knobs)}; it must have been tuned over these"
             )
-        differences = list[str]()
-        rng = np.random.default_rng(seed)
-        if entry["knobs"]:
-            differences += tuning_differences(own, entry, data, int(rng.integers(sum(SIZES))))
+        rng, differences = np.random.default_rng(seed), list[str]()
+        scores: Sequence[int] = range(len(entry["scores"]))
+        if scores and plays < math.inf:
+            scores = sorted({int(np.argmin(entry["scores"])), int(rng.integers(len(scores)))})
+        if scores:
+            differences += tuning_differences(own, entry, data, scores)
         specs = own.judged(entry["entries"]).runs()
         drawn = sample(specs, rng, plays)
         for i in drawn:
             result = specs[i].run([specs[i]])[0]
-            again = [result["plays"][-1], number(result["regret"])]
-            if again != entry["runs"][i]:
+            found = [result["plays"][-1], number(result["regret"])]
+            if found != entry["runs"][i]:
                 told = f"run {i}, {specs[i].text()}"
-                differences.append(f"{told}: {entry['runs'][i]} is stated, {again} comes out")
-        if entry["same"]:
-            i = int(rng.integers(len(entry["same"])))
-            spec = own.shown(entry["entries"]).runs()[i]
-            share = number(spec.run([spec])[0]["diagnostics"]["same"])
+                differences.append(f"{told}: {entry['runs'][i]} is stated, {found} comes out")
+        beside = own.shown(entry["entries"]).runs()
+        shares = range(len(beside)) if plays == math.inf else [int(rng.integers(len(beside)))]
+        for i in shares:
+            share = number(beside[i].run([beside[i]])[0]["diagnostics"]["same"])
             if share != entry["same"][i]:
-                told = f"the same arm as with payoffs of 0, {spec.text()}"
-                differences.append(f"{told}: {entry['same'][i]} is stated, {share} comes out")
-    return Checked(len(drawn), len({specs[i].cell for i in drawn}), differences)  # type: ignore[attr-defined]
+                told = f"the same arm as with payoffs of 0, {beside[i].text()}"
+                stated = f"{entry['same'][i] or 'nothing'} is stated, {share or 'nothing'}"
+                differences.append(f"{told}: {stated} comes out")
+    cells = len({specs[i].cell for i in drawn})  # type: ignore[attr-defined]
+    return Checked(len(drawn), cells, len(shares), len(scores), differences)
 
 
 def sample(specs: Sequence[Spec], rng: np.random.Generator, plays: float) -> list[int]:
@@ -385,19 +392,22 @@ def sample(specs: Sequence[Spec], rng: np.random.Generator, plays: float) -> lis
     return drawn
 
 
-def tuning_differences(own: Own, entry: dict[str, Any], data: str | Path, i: int) -> list[str]:
-    """What is wrong with the tuning of an entry, by its choice and by its i-th configuration."""
+def tuning_differences(
+    own: Own, entry: dict[str, Any], data: str | Path, which: Sequence[int]
+) -> list[str]:
+    """What is wrong with the tuning of an entry, by its choice and by these configurations."""
     differences, scores = [], entry["scores"]
     stated, best = entry["entries"][-1], chosen(own.knobs, scores)
     if stated != best:
         differences.append(f"the tuned entry is {stated}, and by its scores it is {best}")
-    tried = to_try(own.knobs, scores)[i]
+    tried = to_try(own.knobs, scores)
 
     def one_by_one(plan: Plan) -> list[dict[str, Any]]:
         return [spec.run([spec])[0] for spec in plan.runs()]
 
-    (again,) = scores_of(own, [tried], one_by_one, data)
-    if number(again) != number(scores[i]):
-        told = f"configuration {i}, {tried}"
-        differences.append(f"{told}: a score of {scores[i]} is stated, {again} comes out")
+    found = scores_of(own, [tried[i] for i in which], one_by_one, data)
+    for i, score in zip(which, found, strict=True):
+        if number(score) != number(scores[i]):
+            told = f"configuration {i}, {tried[i]}"
+            differences.append(f"{told}: a score of {scores[i]} is stated, {score} comes out")
     return differences

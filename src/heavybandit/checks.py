@@ -120,6 +120,11 @@ def unmasked(name: str, values: Any) -> Any:
     return values
 
 
+def unchangeable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A copy that whoever is given it cannot make writeable again: it stands in `bytes`."""
+    return np.ndarray(array.shape, array.dtype, array.tobytes())
+
+
 def flag(name: str, value: bool) -> bool:
     """True or False."""
     if not isinstance(value, bool | np.bool_):

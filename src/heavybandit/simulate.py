@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypedDict, Unpack
 
 import numpy as np
 
-from .checks import unmasked, whole
+from .checks import unchangeable, unmasked, whole
 from .engine import Compiled
 from .engine.offers import contexts, draw, price
 from .engine.state import DEPTH, Ints
@@ -313,13 +313,12 @@ class _Player:
     ) -> None:
         policy, plays, regret = self.policy, self.policy.plays, self.regret
         note_played(policy, self.played + len(X))
-        X = X.view()
-        X.flags.writeable = False
+        X = unchangeable(X)
         for t in range(len(X)):
             try:
                 answer = policy.select(X[t])
             except ValueError as error:
-                if "read-only" in str(error):
+                if "read-only" in str(error) or "WRITEABLE" in str(error):
                     error.add_note("contexts are read-only, so copy them first: contexts.copy()")
                 raise
             try:

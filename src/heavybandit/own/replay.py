@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import flag, whole
+from ..checks import flag, unchangeable, whole
 from ..engine.state import Ints
 from ..fresh import check_fresh, note_played
 from ..policy import LARGEST, LONGEST, NOISE_STREAM, Floats, stream
@@ -189,7 +189,7 @@ class _Log:
             raise ValueError(
                 f"payoffs must be at most {LARGEST:g} in absolute value, got one of {largest:g}"
             )
-        X = _numbers("contexts", contexts)
+        X = unchangeable(_numbers("contexts", contexts))
         if X.ndim == 2:
             X = np.broadcast_to(X, (n, *X.shape))
         if X.ndim != 3 or len(X) != n or not X.size:
@@ -204,7 +204,6 @@ class _Log:
                 f"contexts must have norm at most 1; arm {a} has {norms.max():.4g} in round "
                 f"{t + 1}, the longest: divide all contexts by that"
             )
-        X.flags.writeable = False
         self.X, self.n_arms = X, X.shape[1]
         self.arms = self._arms(arms)
         self.p = self._propensities(propensities)

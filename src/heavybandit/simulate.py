@@ -147,7 +147,7 @@ def checked_world(world: World, seed: int) -> tuple[World, int]:
     for member in ("n_arms", "dim", "noise", "theta_star", "contexts"):
         if not hasattr(world, member):
             raise TypeError(f"world must have {member}, as hb.section6() has; got {world!r:.60}")
-    if not hasattr(world.noise, "payoffs"):
+    if isinstance(world.noise, type) or not hasattr(world.noise, "payoffs"):
         world = OwnWorld(world, as_noise(world.noise))
     return world, seed
 

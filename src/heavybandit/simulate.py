@@ -26,7 +26,7 @@ from .fresh import check_fresh, note_played
 from .instances import OwnWorld, contexts_out_of_order
 from .noise import Noise, as_noise, payoff_form
 from .noise.own import REMEDY, out_of_order
-from .policy import CONTEXT_STREAM, LARGEST, LONGEST, NOISE_STREAM, Floats, stream
+from .policy import CONTEXT_STREAM, LARGEST, LONGEST, NOISE_STREAM, Floats, stream, told_norm
 
 Report = Callable[[int], object]  # is told how many plays were just made
 
@@ -364,9 +364,9 @@ def mention_length(world: Any, theta: Floats, stacklevel: int) -> None:
     norm = math.sqrt(math.fsum(x * x for x in theta.tolist()))
     if norm > LONGEST:
         warnings.warn(
-            f"theta_star of world {world_name(world)} has norm {norm:.4g}, and policies assume at "
-            f"most 1; for payoffs in other units divide it by that, and let the noise be "
-            f"hb.noise.Units(noise, factor={norm:.4g})",
+            f"theta_star of world {world_name(world)} has norm {told_norm(norm)}, and policies "
+            f"assume at most 1; for payoffs in other units divide it by that, and let the noise be "
+            f"hb.noise.Units(noise, factor={told_norm(norm)})",
             stacklevel=stacklevel,
         )
 

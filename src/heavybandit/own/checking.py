@@ -13,7 +13,7 @@ from ..checks import unmasked, whole
 from ..instances import contexts_in_parts, section6
 from ..noise import Additive, FloatArray, Noise, OwnNoise, StudentT, as_noise
 from ..noise.own import PARTS, REMEDY, in_order, parts_of
-from ..policy import LONGEST
+from ..policy import LONGEST, told_norm
 from ..simulate import World, simulate
 from .loading import arguments_of, files_of, told
 from .moments import contradiction
@@ -281,9 +281,9 @@ def _unlike_a_parameter(world: Any, seed: int) -> str | None:
     norm = float(np.linalg.norm(theta))
     if norm > LONGEST:
         return (
-            f"{call} has norm {norm:.4g}, and policies assume at most 1; for payoffs in "
+            f"{call} has norm {told_norm(norm)}, and policies assume at most 1; for payoffs in "
             f"other units divide it by that, and let the noise be "
-            f"heavybandit.noise.Units(noise, factor={norm:.4g})"
+            f"heavybandit.noise.Units(noise, factor={told_norm(norm)})"
         )
     return None
 
@@ -307,7 +307,7 @@ def _unlike_offers(world: Any, law: Noise, rounds: int, seed: int, plays: int) -
         )
     longest = float(np.linalg.norm(X, axis=2).max())
     if not longest <= LONGEST:
-        return f"contexts must be finite and of norm at most 1; one has {longest:.6g}"
+        return f"contexts must be finite and of norm at most 1; one has {told_norm(longest)}"
     law.check_means(X @ _theta(world, seed))
     parts = parts_of(rounds)
     if not np.array_equal(X, drawn(*parts)):

@@ -30,7 +30,7 @@ import numpy as np
 from ..checks import flag, unchangeable, whole
 from ..engine.state import Ints
 from ..fresh import check_fresh, note_played
-from ..policy import LARGEST, LONGEST, NOISE_STREAM, Floats, stream
+from ..policy import LARGEST, LONGEST, NOISE_STREAM, Floats, stream, told_norm
 from ..simulate import Report, reporting
 
 CONFIDENCE = 0.95  # of the interval, both sides together
@@ -201,7 +201,7 @@ class _Log:
         if norms.max() > LONGEST:
             t, a = np.unravel_index(int(np.argmax(norms)), norms.shape)
             raise ValueError(
-                f"contexts must have norm at most 1; arm {a} has {norms.max():.4g} in round "
+                f"contexts must have norm at most 1; arm {a} has {told_norm(norms.max())} in round "
                 f"{t + 1}, the longest: divide all contexts by that"
             )
         self.X, self.n_arms = X, X.shape[1]

@@ -407,7 +407,7 @@ def contexts_in_parts(world: Any, parts: tuple[int, ...], plays: int, seed: int 
     """The contexts of the first rounds, asked for in parts, from a generator that no run has."""
     rng, first, blocks = np.random.default_rng(seed), 0, []
     for n in parts:
-        offered = checks.unmasked("contexts", world.contexts(rng, first, n, plays))
+        offered = checks.real_numbers("contexts", world.contexts(rng, first, n, plays))
         blocks.append(np.array(offered, dtype=np.float64))
         first += n
     return np.concatenate(blocks)

@@ -27,7 +27,6 @@ LONGEST = 1.0 + 1e-6
 """Contexts may be this long: a unit vector normalised in single precision still passes."""
 
 
-
 def told_norm(norm: float) -> str:
     """A norm above LONGEST, in as many digits as it takes for a division by it to be enough."""
     digits = (f"{norm:.{n}g}" for n in range(4, 18))

@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypedDict, Unpack
 
 import numpy as np
 
-from .checks import unchangeable, unmasked, whole
+from .checks import real_numbers, unchangeable, whole
 from .engine import Compiled
 from .engine.offers import contexts, draw, price
 from .engine.state import DEPTH, Ints
@@ -196,9 +196,8 @@ def _play_together(
     plays = players[0].policy.plays
     rounds = max(p.policy.rounds for p in players)
     name = world_name(world)
-    theta = np.array(
-        unmasked(f"theta_star of world {name}", world.theta_star(seed)), dtype=np.float64
-    )
+    given = real_numbers(f"theta_star of world {name}", world.theta_star(seed))
+    theta = np.array(given, dtype=np.float64)
     if theta.shape != (world.dim,) or not np.isfinite(theta).all():
         raise ValueError(
             f"theta_star of world {world_name(world)} must be {world.dim} finite numbers, "
@@ -211,7 +210,7 @@ def _play_together(
     best = np.empty(block)
     for first in range(0, rounds, block):
         n = min(block, rounds - first)
-        offered = unmasked(f"contexts of world {name}", contexts(world, rng, first, n, plays))
+        offered = real_numbers(f"contexts of world {name}", contexts(world, rng, first, n, plays))
         X = np.require(offered, np.float64, ["C", "W"])  # kernels are compiled for such alone
         if X.shape[1:] == (world.n_arms, world.dim) and len(X) < n:
             raise ValueError(
@@ -280,7 +279,7 @@ class _Player:
 
     def _draws(self, n: int) -> Floats:
         """The noise of the next n plays."""
-        drawn = unmasked("draws of the noise", draw(self.world.noise, self.rng, n))
+        drawn = real_numbers("draws of the noise", draw(self.world.noise, self.rng, n))
         draws = np.ascontiguousarray(drawn, dtype=np.float64)
         if draws.shape != (n,):
             raise ValueError(

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import flag, unchangeable, whole
+from ..checks import flag, unchangeable, unmasked, whole
 from ..engine.state import Ints
 from ..fresh import check_fresh, note_played
 from ..policy import LARGEST, LONGEST, NOISE_STREAM, Floats, stream, told_norm
@@ -273,8 +273,7 @@ class _Log:
 
 def _numbers(name: str, given: Any) -> Floats:
     """An array of finite numbers, with nothing masked."""
-    if np.ma.is_masked(given):
-        raise ValueError(f"{name} must have no masked entries; leave those rounds out")
+    given = unmasked(name, given)
     try:
         array = np.array(given)
         if array.dtype.kind != "c":

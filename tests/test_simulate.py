@@ -394,3 +394,50 @@ def test_every_round_of_a_master_explores_or_exploits(name, scale):
     assert visited[0] == policy.rounds
     # whoever neither explored nor exploited in a stage went on to the next
     np.testing.assert_array_equal(visited[1:], (visited - explored - exploited)[:-1])
+
+
+# What a policy may not do to others.
+
+
+class Overwriter(Scripted):
+    """Tries to change what is offered, and what stands behind it, in this round and in others."""
+
+    def select(self, contexts):
+        behind = contexts
+        while isinstance(behind, np.ndarray):
+            for unlock in (lambda x: x.setflags(write=True), lambda x: x.fill(0.0)):
+                with pytest.raises(ValueError, match=r"WRITEABLE|read-only"):
+                    unlock(behind)
+            behind = behind.base
+        assert memoryview(behind).readonly
+        return super().select(contexts)
+
+
+def test_no_policy_can_change_the_contexts_that_others_meet():
+    world = simple()
+    alone = hb.simulate(hb.GreedyRidge(30, 6, 4), world, keep_arms=True)
+    both = [Overwriter([0] * 30), hb.GreedyRidge(30, 6, 4)]
+    mine, beside = hb.simulate_all(both, world, keep_arms=True)
+    assert_same_run(beside, alone)
+    assert mine.regret == hb.simulate(Scripted([0] * 30), world).regret
+
+
+def test_no_policy_can_change_the_log_that_a_world_or_a_replay_reads():
+    log = np.random.default_rng(1).uniform(0, 0.5, (30, 2, 1))
+    kept = log.copy()
+    logged = type("Logged", (TwoArms,), {"contexts": lambda _, __, i, n, ___: log[i : i + n]})
+    hb.simulate(Overwriter([0] * 30), logged())
+    hb.replay(Overwriter([0] * 30), log, [0, 1] * 15, np.ones(30))
+    hb.replay(Overwriter([0] * 30), log[0], [0, 1] * 15, np.ones(30))
+    np.testing.assert_array_equal(log, kept)
+
+
+def test_whoever_unlocks_contexts_is_told_to_copy_them():
+    class Unlocks(Scripted):
+        def select(self, contexts):
+            contexts.flags.writeable = True
+            return 0
+
+    with pytest.raises(ValueError, match="WRITEABLE") as caught:
+        hb.simulate(Unlocks([0]), TwoArms())
+    assert caught.value.__notes__ == ["contexts are read-only, so copy them first: contexts.copy()"]

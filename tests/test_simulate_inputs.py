@@ -425,3 +425,9 @@ def test_a_world_of_ones_own_may_name_its_noise():
     assert by_name.curve.tolist() == same.curve.tolist()
     with pytest.raises(ValueError, match=r"a family: give hb.noise.Gaussian\(\)"):
         hb.simulate(hb.LinUCB(50, 2, 1), TwoArms("gaussian"))
+
+
+def test_a_noise_that_is_a_class_and_no_object_is_refused():
+    for kind in (hb.noise.StudentT, Mixed):
+        with pytest.raises(TypeError, match=f"must be an object, got the class {kind.__name__}; a"):
+            hb.simulate(hb.LinUCB(50, 2, 1), TwoArms(kind))

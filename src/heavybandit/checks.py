@@ -109,15 +109,46 @@ def ridge(name: str, value: SupportsFloat) -> float:
 
 def unmasked(name: str, values: Any) -> Any:
     """Values without masked entries: NumPy would go on with what stands behind a mask."""
+    hidden = _masked(values)
+    if hidden:
+        raise ValueError(
+            f"{name} must not be masked, and {hidden} of {_size(values)} entries are; "
+            f"fill them, or leave them out"
+        )
+    return values.data if isinstance(values, np.ma.MaskedArray) else values
+
+
+def _masked(values: Any, levels: int = 3) -> int:
+    """How many entries are masked, also of arrays in a list, or in lists in it."""
     if isinstance(values, np.ma.MaskedArray):
-        hidden = int(np.sum(values.mask))
-        if hidden:
-            raise ValueError(
-                f"{name} must not be masked, and {hidden} of {values.size} entries are; "
-                f"fill them, or leave them out"
-            )
-        return values.data
-    return values
+        return int(np.sum(values.mask))
+    if not levels or not isinstance(values, list | tuple):
+        return 0
+    parts = (part for part in values if isinstance(part, list | tuple | np.ma.MaskedArray))
+    return sum(_masked(part, levels - 1) for part in parts)
+
+
+def _size(values: Any) -> int:
+    """How many entries there are, also where a list is no array because its parts do not fit."""
+    return sum(map(_size, values)) if isinstance(values, list | tuple) else int(np.size(values))
+
+
+def real_numbers(name: str, values: Any) -> np.ndarray[Any, Any]:
+    """An array that holds real numbers: no text, no dates, nothing complex and nothing masked."""
+    values = unmasked(name, values)
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError):  # lists that are not equally long
+        array = np.array(None)
+    if array.dtype.kind not in "biuf":
+        got = f"one of dtype {array.dtype}" if array.ndim else f"{values!r:.60}"
+        raise TypeError(f"{name} must be an array of real numbers, got {got}")
+    return array
+
+
+def unchangeable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A copy that whoever is given it cannot make writeable again: it stands in `bytes`."""
+    return np.ndarray(array.shape, array.dtype, array.tobytes())
 
 
 def flag(name: str, value: bool) -> bool:

@@ -25,7 +25,15 @@ from . import noise as noises
 from .checks import one_of, whole
 from .noise import Noise, as_noise
 from .noise.own import PARTS, parts_of
-from .policy import LONGEST, MOST_ARMS, MOST_DIMENSIONS, THETA_STREAM, Floats, stream
+from .policy import (
+    LONGEST,
+    MOST_ARMS,
+    MOST_DIMENSIONS,
+    THETA_STREAM,
+    Floats,
+    stream,
+    told_norm,
+)
 
 PRINTED_BOUNDS = {"student-t": (3.0, 4.0), "pareto": (1.0, 2.0), "pareto-centred": (1.0, 2.0)}
 """Section 6's bounds on the second central and the second raw moment, by noise.
@@ -200,7 +208,7 @@ def fixed_arms(contexts: Any, theta: Any, noise: str | Noise = "student-t") -> F
     with np.errstate(over="ignore"):  # an infinite length is too long all the same
         longest = float(np.sqrt((X * X).sum(axis=1)).max())
     if longest > LONGEST:
-        raise ValueError(f"contexts must have norm at most 1, got one of norm {longest:.6g}")
+        raise ValueError(f"contexts must have norm at most 1, got one of norm {told_norm(longest)}")
     world = FixedArms(tuple(map(tuple, X.tolist())), tuple(theta.tolist()), as_noise(noise))
     world.noise.check_means(world.means)
     return world
@@ -399,7 +407,7 @@ def contexts_in_parts(world: Any, parts: tuple[int, ...], plays: int, seed: int 
     """The contexts of the first rounds, asked for in parts, from a generator that no run has."""
     rng, first, blocks = np.random.default_rng(seed), 0, []
     for n in parts:
-        offered = checks.unmasked("contexts", world.contexts(rng, first, n, plays))
+        offered = checks.real_numbers("contexts", world.contexts(rng, first, n, plays))
         blocks.append(np.array(offered, dtype=np.float64))
         first += n
     return np.concatenate(blocks)

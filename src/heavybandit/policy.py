@@ -26,6 +26,13 @@ TIE = 1e-9
 LONGEST = 1.0 + 1e-6
 """Contexts may be this long: a unit vector normalised in single precision still passes."""
 
+
+def told_norm(norm: float) -> str:
+    """A norm above LONGEST, in as many digits as it takes for a division by it to be enough."""
+    digits = (f"{norm:.{n}g}" for n in range(4, 18))
+    return next((told for told in digits if norm / float(told) <= LONGEST), f"{norm:g}")
+
+
 LONGEST_HORIZON = 2**53
 """Beyond, plays can no longer be counted in double precision."""
 
@@ -226,7 +233,7 @@ class Policy(Declared):
         arm = int(np.argmax(lengths))
         raise ValueError(
             f"contexts must have Euclidean norm at most 1, as the paper assumes; "
-            f"the context of arm {arm} has norm {lengths[arm]:.6g}"
+            f"the context of arm {arm} has norm {told_norm(lengths[arm])}"
         )
 
     def _checked_payoffs(self, payoffs: ArrayLike) -> Floats:

@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypedDict, Unpack
 
 import numpy as np
 
-from .checks import unmasked, whole
+from .checks import real_numbers, unchangeable, whole
 from .engine import Compiled
 from .engine.offers import contexts, draw, price
 from .engine.state import DEPTH, Ints
@@ -26,7 +26,7 @@ from .fresh import check_fresh, note_played
 from .instances import OwnWorld, contexts_out_of_order
 from .noise import Noise, as_noise, payoff_form
 from .noise.own import REMEDY, out_of_order
-from .policy import CONTEXT_STREAM, LARGEST, LONGEST, NOISE_STREAM, Floats, stream
+from .policy import CONTEXT_STREAM, LARGEST, LONGEST, NOISE_STREAM, Floats, stream, told_norm
 
 Report = Callable[[int], object]  # is told how many plays were just made
 
@@ -147,7 +147,7 @@ def checked_world(world: World, seed: int) -> tuple[World, int]:
     for member in ("n_arms", "dim", "noise", "theta_star", "contexts"):
         if not hasattr(world, member):
             raise TypeError(f"world must have {member}, as hb.section6() has; got {world!r:.60}")
-    if not hasattr(world.noise, "payoffs"):
+    if isinstance(world.noise, type) or not hasattr(world.noise, "payoffs"):
         world = OwnWorld(world, as_noise(world.noise))
     return world, seed
 
@@ -196,9 +196,8 @@ def _play_together(
     plays = players[0].policy.plays
     rounds = max(p.policy.rounds for p in players)
     name = world_name(world)
-    theta = np.array(
-        unmasked(f"theta_star of world {name}", world.theta_star(seed)), dtype=np.float64
-    )
+    given = real_numbers(f"theta_star of world {name}", world.theta_star(seed))
+    theta = np.array(given, dtype=np.float64)
     if theta.shape != (world.dim,) or not np.isfinite(theta).all():
         raise ValueError(
             f"theta_star of world {world_name(world)} must be {world.dim} finite numbers, "
@@ -211,7 +210,7 @@ def _play_together(
     best = np.empty(block)
     for first in range(0, rounds, block):
         n = min(block, rounds - first)
-        offered = unmasked(f"contexts of world {name}", contexts(world, rng, first, n, plays))
+        offered = real_numbers(f"contexts of world {name}", contexts(world, rng, first, n, plays))
         X = np.require(offered, np.float64, ["C", "W"])  # kernels are compiled for such alone
         if X.shape[1:] == (world.n_arms, world.dim) and len(X) < n:
             raise ValueError(
@@ -280,7 +279,7 @@ class _Player:
 
     def _draws(self, n: int) -> Floats:
         """The noise of the next n plays."""
-        drawn = unmasked("draws of the noise", draw(self.world.noise, self.rng, n))
+        drawn = real_numbers("draws of the noise", draw(self.world.noise, self.rng, n))
         draws = np.ascontiguousarray(drawn, dtype=np.float64)
         if draws.shape != (n,):
             raise ValueError(
@@ -313,13 +312,12 @@ class _Player:
     ) -> None:
         policy, plays, regret = self.policy, self.policy.plays, self.regret
         note_played(policy, self.played + len(X))
-        X = X.view()
-        X.flags.writeable = False
+        X = unchangeable(X)
         for t in range(len(X)):
             try:
                 answer = policy.select(X[t])
             except ValueError as error:
-                if "read-only" in str(error):
+                if "read-only" in str(error) or "WRITEABLE" in str(error):
                     error.add_note("contexts are read-only, so copy them first: contexts.copy()")
                 raise
             try:
@@ -365,9 +363,9 @@ def mention_length(world: Any, theta: Floats, stacklevel: int) -> None:
     norm = math.sqrt(math.fsum(x * x for x in theta.tolist()))
     if norm > LONGEST:
         warnings.warn(
-            f"theta_star of world {world_name(world)} has norm {norm:.4g}, and policies assume at "
-            f"most 1; for payoffs in other units divide it by that, and let the noise be "
-            f"hb.noise.Units(noise, factor={norm:.4g})",
+            f"theta_star of world {world_name(world)} has norm {told_norm(norm)}, and policies "
+            f"assume at most 1; for payoffs in other units divide it by that, and let the noise be "
+            f"hb.noise.Units(noise, factor={told_norm(norm)})",
             stacklevel=stacklevel,
         )
 

@@ -1,6 +1,9 @@
 """The engine's building blocks against NumPy, and its vectors against plain loops."""
 
 import math
+import os
+import resource
+import sys
 
 import numpy as np
 import pytest
@@ -209,3 +212,19 @@ def test_lanes_refuse_columns_that_are_not_next_to_each_other():
     X_T = np.asfortranarray(np.ones((3, 8)))
     with pytest.raises(TypingError, match="C-ordered"):
         compiled_combine(np.ones(3), X_T, 0, np.ones(8))
+
+
+@pytest.mark.parametrize("policy", [hb.SupBMM, hb.SupBTC, hb.TOFU, hb.HeavyOFUL, hb.Thompson])
+def test_a_state_larger_than_the_machines_memory_is_refused_before_it_takes_any(
+    policy, monkeypatch
+):
+    """The system may promise more memory than there is, and end the process that fills it."""
+    more = {} if policy is hb.Thompson else {"v": 1.0}
+    policy(10_000, 2, 300, **more)
+    monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 2**12, "SC_PHYS_PAGES": 2**14}.get)
+    policy(10_000, 2, 300, **more)  # in 64 MB
+    unit = 1 if sys.platform == "darwin" else 1024
+    before = unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ValueError, match="must leave room in memory, got 10000, 2 and 6000"):
+        policy(10_000, 2, 6000, **more)  # a matrix has 288 MB
+    assert unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1e8

@@ -214,7 +214,9 @@ BAD = {  # what is said → the log
     "payoffs must be an array of numbers, got": {"payoffs": ["a", "b", "c", "d"]},
     "payoffs must be real numbers, got complex ones": {"payoffs": np.array([1, 2j, 3, 4])},
     "contexts must be real numbers, got complex ones": {"contexts": GOOD["contexts"] + 0j},
-    "payoffs must have no masked entries": {"payoffs": np.ma.masked_equal([1, -999, 3, 4], -999)},
+    "payoffs must not be masked, and 1 of 4 entries are": {
+        "payoffs": np.ma.masked_equal([1, -999, 3, 4], -999)
+    },
     r"as many rounds as payoffs, 4, .* got \(3, 2, 2\)": {"contexts": GOOD["contexts"][:3]},
     r"arm 0 has 3 in round 2, the longest": {
         "contexts": GOOD["contexts"] + np.array([0, 2.9, 0, 0])[:, None, None] * [[1, 0], [0, 0]]

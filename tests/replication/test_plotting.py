@@ -153,6 +153,27 @@ def test_runs_in_no_list_and_lists_without_runs_are_refused_with_how_to_write_it
             plotting.regret_figure(wrong, "two")
 
 
+def test_runs_that_do_not_belong_in_one_list_or_figure_are_refused():
+    world = hb.section6()
+    one, other = hb.simulate_all([hb.Uniform(40, 20, 10), hb.LinUCB(40, 20, 10)], world)
+    longer, coarser = (
+        hb.simulate(hb.Uniform(plays, 20, 10), world, 1, checkpoints=count)
+        for plays, count in ((80, 40), (40, 20))
+    )
+    for words, runs in {  # what is said → of what
+        "of Uniform must have the same plays": [[one, longer]],
+        "of Uniform must .* of 40 points up to 40 plays and one of 20 points": [[one, coarser]],
+        r"one policy, got LinUCB, Uniform in one list; .*zip\(\*runs\)": [[one, other]] * 2,
+        "names, got two lists of Uniform": [[one], [other], [one]],
+    }.items():
+        with pytest.raises(ValueError, match=f"^runs .*{words}"):
+            plotting.regret_figure(runs, "two")
+    renamed = replace(one, policy="Uniform:seed=1")
+    assert len(plotting.regret_figure([[one], [renamed], [other]], "three").axes[0].lines) == 3
+    shorter = replace(longer, policy="Mine")  # of other plays, but in a list of its own
+    assert len(plotting.regret_figure([[one], [shorter]], "two").axes[0].lines) == 2
+
+
 def test_medians_over_seeds_start_at_0_and_names_of_equal_ones_do_not_cover_each_other():
     one = hb.simulate(hb.Uniform(200, 3, 2), hb.section6("student-t", n_arms=3, dim=2), 1)
     three = [replace(one, policy="Mine", curve=factor * one.curve) for factor in (0.2, 1, 9)]

@@ -9,6 +9,7 @@ pickled policy resumes where it was.
 from __future__ import annotations
 
 import math
+import os
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -211,15 +212,12 @@ def new_state(
     clock[GROWS] = 0  # without stages there is one index set, and it always grows
     stage = np.zeros((S, N_STAGE), dtype=np.int64)
     stage[:, LOOK_AT] = stage[:, LOOK_AT_SIZE] = FIRST_SUSPECTS
-    whiten = np.zeros((B, d, d))
-    # Nothing is known yet: no payoff but 0 could be cleared.
-    whiten[:, range(d), range(d)] = 1e150
-    return State(
+    state = State(
         num=np.array([eps, gain, offset, growth, scale, level, 0.0, threshold, *constants]),
         clock=clock,
         counts=np.zeros((2, N_COUNTS), dtype=np.int64),
         stage=stage,
-        A_inv=np.repeat(np.eye(L)[None] / ridge, S, axis=0),
+        A_inv=np.zeros((S, L, L)),
         theta=np.zeros((S, d)),
         total=np.zeros((S, d)),
         b=np.zeros((S, d, columns)),
@@ -228,7 +226,7 @@ def new_state(
         btc=Truncation(
             gram=np.zeros((B, d, d)),
             gram_lost=np.zeros((B, d, d)),
-            whiten=whiten,
+            whiten=np.zeros((B, d, d)),
             leverage=np.full(B, np.inf if eps == 1 else 0.0),
             chunks=np.zeros((pool, CHUNK, d)),
             chunk_next=np.full(pool, -1, dtype=np.int64),
@@ -245,7 +243,7 @@ def new_state(
             solved=np.zeros((N + 1, filled_D)),
         ),
         huber=Regression(
-            gram=ridge * np.eye(R),
+            gram=np.zeros((R, R)),
             gram_lost=np.zeros((R, R)),
             pull=np.zeros(F),
             pull_lost=np.zeros(F),
@@ -254,7 +252,7 @@ def new_state(
             due=np.zeros(held),
             soonest=np.zeros(held // BUNDLE),
         ),
-        posterior=Posterior(factor=math.sqrt(ridge) * np.eye(P, wide), row=np.zeros(wide)),
+        posterior=Posterior(factor=np.zeros((P, wide)), row=np.zeros(wide)),
         forecasts=Forecasts(
             *(np.zeros(J), np.zeros(J)),
             *(np.zeros((3, J)), np.zeros((3, J)), np.zeros((3, J)), np.zeros((3, J))),
@@ -269,6 +267,32 @@ def new_state(
         sheet=np.zeros((d + 2, max(columns, n_medians))),
         payoffs=np.zeros(plays),
     )
+    # So far the system has only promised memory, and it may promise more than there is.
+    if _size(state) > _memory():
+        raise MemoryError
+    for matrices, entry in (
+        (state.A_inv, 1 / ridge),
+        (state.btc.whiten, 1e150),  # nothing is known yet: no payoff but 0 could be cleared
+        (state.huber.gram, ridge),
+        (state.posterior.factor, math.sqrt(ridge)),
+    ):
+        diagonal = range(matrices.shape[-2])
+        matrices[..., diagonal, diagonal] = entry
+    return state
+
+
+def _size(state: tuple[Any, ...]) -> int:
+    """How many bytes all arrays take together."""
+    return sum(x.nbytes if isinstance(x, np.ndarray) else _size(x) for x in state)
+
+
+def _memory() -> float:
+    """How many bytes of memory the machine has; infinite where it does not say."""
+    try:
+        found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return math.inf
+    return found if found > 0 else math.inf
 
 
 def with_room(state: State) -> State:

@@ -159,10 +159,12 @@ class InOrder:
     def draw(self, rng: np.random.Generator, n: int) -> FloatArray:
         """The next n numbers: at once if that makes no difference, else one after the other."""
         if self.one_by_one:
-            drawn = [np.asarray(self._ask(rng, 1), dtype=np.float64).item() for _ in range(n)]
-        else:
-            drawn = self._ask(rng, n)
-        return np.asarray(drawn, dtype=np.float64) - self.shift
+            return np.array([self._drawn(rng, 1).item() for _ in range(n)]) - self.shift
+        return self._drawn(rng, n) - self.shift
+
+    def _drawn(self, rng: np.random.Generator, n: int) -> FloatArray:
+        drawn = checks.real_numbers(f"draws of {self.name}", self._ask(rng, n))
+        return drawn.astype(np.float64, copy=False)
 
 
 SECTION6: dict[str, Noise] = {

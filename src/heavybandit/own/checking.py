@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import unmasked, whole
+from ..checks import real_numbers, unmasked, whole
 from ..instances import contexts_in_parts, section6
 from ..noise import Additive, FloatArray, Noise, OwnNoise, StudentT, as_noise
 from ..noise.own import PARTS, REMEDY, in_order, parts_of
-from ..policy import LONGEST
+from ..policy import LONGEST, told_norm
 from ..simulate import World, simulate
 from .loading import arguments_of, files_of, told
 from .moments import contradiction
@@ -161,7 +161,7 @@ def check_noise(build: Callable[..., Any], **parameters: Any) -> list[str]:
 def _unlike_a_stream(noise: Noise, twin: Noise) -> list[str]:
     """What is wrong with the draws: their form, or what they depend on besides the generator."""
     for n in (20, 1, _enough(noise)):
-        raw = noise.draw(np.random.default_rng(1), n)
+        raw = unmasked("draws", noise.draw(np.random.default_rng(1), n))
         got = np.asarray(raw)
         if got.dtype.kind not in "biuf" or got.shape != (n,):
             what = f"an array of shape {got.shape}" if got.ndim else f"{raw!r:.60}"
@@ -268,7 +268,8 @@ def _unlike_a_world(world: Any, law: Noise, rounds: int) -> list[str]:
 
 
 def _theta(world: Any, seed: int) -> FloatArray:
-    return np.array(unmasked(f"theta_star({seed})", world.theta_star(seed)), dtype=np.float64)
+    theta = real_numbers(f"theta_star({seed})", world.theta_star(seed))
+    return np.array(theta, dtype=np.float64)
 
 
 def _unlike_a_parameter(world: Any, seed: int) -> str | None:
@@ -281,9 +282,9 @@ def _unlike_a_parameter(world: Any, seed: int) -> str | None:
     norm = float(np.linalg.norm(theta))
     if norm > LONGEST:
         return (
-            f"{call} has norm {norm:.4g}, and policies assume at most 1; for payoffs in "
+            f"{call} has norm {told_norm(norm)}, and policies assume at most 1; for payoffs in "
             f"other units divide it by that, and let the noise be "
-            f"heavybandit.noise.Units(noise, factor={norm:.4g})"
+            f"heavybandit.noise.Units(noise, factor={told_norm(norm)})"
         )
     return None
 
@@ -307,7 +308,7 @@ def _unlike_offers(world: Any, law: Noise, rounds: int, seed: int, plays: int) -
         )
     longest = float(np.linalg.norm(X, axis=2).max())
     if not longest <= LONGEST:
-        return f"contexts must be finite and of norm at most 1; one has {longest:.6g}"
+        return f"contexts must be finite and of norm at most 1; one has {told_norm(longest)}"
     law.check_means(X @ _theta(world, seed))
     parts = parts_of(rounds)
     if not np.array_equal(X, drawn(*parts)):

@@ -27,10 +27,10 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import flag, whole
+from ..checks import flag, unchangeable, unmasked, whole
 from ..engine.state import Ints
 from ..fresh import check_fresh, note_played
-from ..policy import LARGEST, LONGEST, NOISE_STREAM, Floats, stream
+from ..policy import LARGEST, LONGEST, NOISE_STREAM, Floats, stream, told_norm
 from ..simulate import Report, reporting
 
 CONFIDENCE = 0.95  # of the interval, both sides together
@@ -189,7 +189,7 @@ class _Log:
             raise ValueError(
                 f"payoffs must be at most {LARGEST:g} in absolute value, got one of {largest:g}"
             )
-        X = _numbers("contexts", contexts)
+        X = unchangeable(_numbers("contexts", contexts))
         if X.ndim == 2:
             X = np.broadcast_to(X, (n, *X.shape))
         if X.ndim != 3 or len(X) != n or not X.size:
@@ -201,10 +201,9 @@ class _Log:
         if norms.max() > LONGEST:
             t, a = np.unravel_index(int(np.argmax(norms)), norms.shape)
             raise ValueError(
-                f"contexts must have norm at most 1; arm {a} has {norms.max():.4g} in round "
+                f"contexts must have norm at most 1; arm {a} has {told_norm(norms.max())} in round "
                 f"{t + 1}, the longest: divide all contexts by that"
             )
-        X.flags.writeable = False
         self.X, self.n_arms = X, X.shape[1]
         self.arms = self._arms(arms)
         self.p = self._propensities(propensities)
@@ -274,8 +273,7 @@ class _Log:
 
 def _numbers(name: str, given: Any) -> Floats:
     """An array of finite numbers, with nothing masked."""
-    if np.ma.is_masked(given):
-        raise ValueError(f"{name} must have no masked entries; leave those rounds out")
+    given = unmasked(name, given)
     try:
         array = np.array(given)
         if array.dtype.kind != "c":

@@ -147,6 +147,7 @@ def regret_figure(runs: Sequence[Sequence[Run]], title: str) -> Figure:
             f"runs must be one list per policy, each with a run per seed; of one seed each that is "
             f"[[run], [run]]; got {runs!r:.60}"
         )
+    _check_lists(lists)
     figure, axes = panels()
     ends = {}
     drawn = looks([same[0].policy for same in lists])
@@ -168,6 +169,33 @@ def regret_figure(runs: Sequence[Sequence[Run]], title: str) -> Figure:
     for name, place in zip(names, places, strict=True):
         line_label(axes, right, place * top, name, drawn[name].colour)
     return figure
+
+
+def _check_lists(lists: Sequence[Sequence[Run]]) -> None:
+    """Refuse lists of which no median could be drawn, or whose lines could not be told apart."""
+    names: set[str] = set()
+    for same in lists:
+        first, here = same[0], {run.policy for run in same}
+        if len(here) > 1:
+            raise ValueError(
+                f"runs must be lists of one policy, got {', '.join(sorted(here))} in one list; "
+                f"of lists of one seed each, list(zip(*runs)) makes such lists"
+            )
+        if here <= names:
+            raise ValueError(
+                f"runs must have policies of different names, got two lists of {first.policy}; "
+                f'dataclasses.replace(run, policy="…") gives a run another name'
+            )
+        names |= here
+        for run in same:
+            if not np.array_equal(run.plays, first.plays):
+                said = (
+                    f"{len(one.plays)} points up to {one.plays[-1]} plays" for one in (first, run)
+                )
+                raise ValueError(
+                    f"runs of {first.policy} must have the same plays, got one of "
+                    f"{' and one of '.join(said)}; give them the same horizon and checkpoints"
+                )
 
 
 def apart(places: Sequence[float], least: float) -> list[float]:

@@ -96,8 +96,8 @@ def filled(V, y, sigma, tau, ridge, radius):
         constants=(1.0,) * 7,
     )
     scaled, paid, reach = V / sigma[:, None], y / sigma, radius * np.linalg.norm(V, axis=1)
-    surely_clipped = (np.abs(y) - reach) / sigma > tau * (1 + huber.SPARE)
-    suspicious = ((np.abs(y) + reach) / sigma > tau * (1 - huber.SPARE)) & ~surely_clipped
+    always_clipped = (np.abs(y) - reach) / sigma > tau * (1 + huber.SPARE)
+    suspicious = ((np.abs(y) + reach) / sigma > tau * (1 - huber.SPARE)) & ~always_clipped
     side = np.sign(paid) * (np.abs(paid) > tau)  # at θ = 0
     inside = side == 0
     pull = np.where(inside, paid, side * np.where(inside, 0.0, tau))[:, None] * scaled
@@ -174,6 +174,8 @@ def test_suspects_that_are_passed_over_are_on_their_sides(seed, threshold_scale,
         policy.update(X[policy.select(X)].sum() + size * rng.standard_t(1.5, size=1))
         state = policy._state
         kept = state.suspects[0, : policy.diagnostics["suspects"]]
+        room = state.suspects.shape[1]
+        assert len(state.huber.due) == names.BUNDLE * len(state.huber.soonest) == room
         due = state.huber.due[: len(kept)]
         passed_over += np.count_nonzero(due > state.huber.gone[0])
         starts = range(0, len(kept), names.BUNDLE)

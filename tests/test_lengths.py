@@ -34,7 +34,7 @@ def test_a_norm_is_told_in_as_many_digits_as_show_that_it_is_too_large_and_by_wh
 
 def test_a_norm_is_told_in_few_digits_where_these_are_enough():
     assert [told_norm(x) for x in (1.0001, 1.5, 2.0, 1e9)] == ["1.0001", "1.5", "2", "1e+09"]
-    assert [told_norm(x) for x in (math.inf, math.nan)] == ["inf", "nan"]
+    assert [told_norm(x) for x in (np.float64(math.inf), math.nan)] == ["inf", "nan"]
 
 
 def test_a_theta_that_is_hardly_too_long_is_not_said_to_have_norm_1():

@@ -128,7 +128,7 @@ def test_twins_draw_the_same_and_choose_the_same_arms(
         literal.update(payoff)
 
 
-def test_twins_agree_in_a_simulation_and_luck_changes_arms() -> None:
+def test_twins_agree_in_a_simulation_and_random_numbers_change_arms() -> None:
     """Blocks of the compiled twin against rounds of the literal one."""
     world = hb.section6("student-t", n_arms=6, dim=4)
     runs = [
@@ -142,7 +142,7 @@ def test_twins_agree_in_a_simulation_and_luck_changes_arms() -> None:
     assert (runs[0].arms != runs[2].arms).sum() > 100
 
 
-def test_a_payoff_too_large_leaves_the_luck_of_its_round() -> None:
+def test_a_payoff_too_large_leaves_the_random_numbers_of_its_round() -> None:
     """The block breaks off at it; that round is then the same as if all were played one by one."""
     n, d = 9, 3
     X = section6_contexts(np.random.default_rng(4), n, 5, d)

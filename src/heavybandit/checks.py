@@ -118,14 +118,16 @@ def unmasked(name: str, values: Any) -> Any:
     return values.data if isinstance(values, np.ma.MaskedArray) else values
 
 
+HOLDERS = (list, tuple, np.ma.MaskedArray)
+
+
 def _masked(values: Any, levels: int = 3) -> int:
     """How many entries are masked, also of arrays in a list, or in lists in it."""
     if isinstance(values, np.ma.MaskedArray):
         return int(np.sum(values.mask))
     if not levels or not isinstance(values, list | tuple):
         return 0
-    parts = (part for part in values if isinstance(part, list | tuple | np.ma.MaskedArray))
-    return sum(_masked(part, levels - 1) for part in parts)
+    return sum(_masked(part, levels - 1) for part in values if isinstance(part, HOLDERS))
 
 
 def _size(values: Any) -> int:

@@ -29,6 +29,7 @@ LONGEST = 1.0 + 1e-6
 
 def told_norm(norm: float) -> str:
     """A norm above LONGEST, in as many digits as it takes for a division by it to be enough."""
+    norm = float(norm)  # of NumPy's, an infinite one would warn
     digits = (f"{norm:.{n}g}" for n in range(4, 18))
     return next((told for told in digits if norm / float(told) <= LONGEST), f"{norm:g}")
 

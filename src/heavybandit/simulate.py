@@ -69,9 +69,9 @@ class Run:
     policy: str  # the policy's name
     world: str  # the world's name
     seed: int  # the seed of contexts and noise
-    regret: float  # pseudo-regret of all plays (reading R3)
+    regret: float  # of all plays: the sum of gaps between true means (reading R3)
     plays: Ints  # checkpoints: plays made …
-    curve: Floats  # … and the pseudo-regret until then
+    curve: Floats  # … and the regret until then
     diagnostics: dict[str, Any] = field(default_factory=dict)
     arms: Ints | None = None  # the arm of each round, if asked for
 

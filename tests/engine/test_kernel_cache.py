@@ -160,7 +160,7 @@ def test_that_kernels_are_compiled_is_said_without_a_terminal_too_and_once(
         _cache.announce_compilation(kernel, policy)
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert re.search("compiling the kernels of CRT .* up to half a minute, once", said)
+    assert re.search("compiling CRT .* up to half a minute, once", said)
     monkeypatch.setenv(_cache.QUIET, "1")
     _cache.announce_compilation(Kernel(tmp_path / "new"), "CRT")
     assert capsys.readouterr().err == ""

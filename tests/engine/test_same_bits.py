@@ -151,7 +151,7 @@ def test_asking_again_changes_nothing(name):
         np.testing.assert_equal(asked_often.diagnostics, asked_once.diagnostics)
 
 
-def test_luck_is_one_draw_a_round_for_any_rule_of_exploring():
+def test_one_random_number_is_drawn_per_round_by_any_rule_of_exploring():
     """`random` picks ⌊u·K⌋ of K wide arms: in the first round, with A = I, all are wide."""
     X = np.eye(5)
     arms = [hb.SupBTC(100, 5, 5, v=4.0, explore="random", seed=s).select(X) for s in range(300)]

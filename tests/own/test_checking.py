@@ -119,7 +119,7 @@ def remembered_by_a_default(_, __, seen=[]):  # noqa: B006
 
 
 @pytest.mark.parametrize("select", [remembered_by_the_module, remembered_by_a_default])
-def test_what_two_policies_share_outside_their_class_is_not_called_luck_alone(select):
+def test_what_two_policies_share_outside_their_class_is_not_taken_for_random_numbers_alone(select):
     (said,) = hb.check_policy(spoilt(Mine, select=select, update=lambda *_: None))
     assert "nothing may be shared between two policies" in said
     for place in ("a module's variable", "a default argument", "a class attribute"):

@@ -174,7 +174,7 @@ SAID: dict[str, dict[str, Source]] = {
         "The {six} algorithms of Section 6": Is(lambda: [len(section_6.COMPARED)], count),
         "two later algorithms": NAME,
         "two policies of our own": NAME,
-        "those of {four} parameters": Is(lambda: [len(protocol.RANGES)], count),
+        "those of the {four} parameters": Is(lambda: [len(protocol.RANGES)], count),
         "judged on {14} held-out cells, one of which": out.HELD_OUT,
         "without any tuning {24.8} % of uniform play's regret on average, against {32.6} %.": means(
             "SafeRidge, defaults", RIDGE

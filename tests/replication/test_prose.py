@@ -83,7 +83,7 @@ FIGURES: dict[str, str] = {  # numbers that descriptions of figures have read of
     "04": "10³ 410 5·10¹² 7,000 81,000",
     "05": "0.06 170 280 430 750",
     "06": "0.04 34 7 70 81 97",
-    "08": "1.4 2.3 3.5",
+    "08": "2.1 3.4",
     "09": "39 74 76",
 }
 TIED: dict[str, dict[str, Source]] = {  # results that no output has in this form

@@ -95,7 +95,6 @@ PAGES: dict[str, dict[str, Source]] = {
             lambda: [min(out.held_out("plays")), max(out.held_out("plays"))]
         ),
         "the best of {128} configurations": Is(lambda: [sum(protocol.SIZES)]),
-        "of those of {four} parameters": Is(lambda: [len(protocol.RANGES)], count),
         "paired over {24} seeds": Is(lambda: [protocol.BOARD_SEEDS]),
         "limits exclude 0; they": NAME,
         "for all entries together with confidence {0.95}": SIMULTANEOUS,

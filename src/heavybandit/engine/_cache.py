@@ -94,6 +94,9 @@ def drop_stale_binaries(kernel: Any = None) -> None:
         stamp.write_text(digest.hexdigest())
 
 
+_announced = set[Any]()
+
+
 def announce_compilation(kernel: Any, policy: str) -> None:
     """Say why this policy's first call takes so long; once for each kernel, and only if it will."""
     stats = getattr(kernel, "stats", None)
@@ -101,7 +104,4 @@ def announce_compilation(kernel: Any, policy: str) -> None:
         return
     _announced.add(kernel)
     if not list(Path(stats.cache_path).glob(f"*.{kernel.__name__}-*.nbi")):
-        say(f"compiling the kernels of {policy} and its like; up to half a minute, once")
-
-
-_announced = set[Any]()
+        say(f"compiling {policy} and what shares its kernels; this takes up to half a minute, once")

@@ -158,7 +158,7 @@ def above_ridge(found: Standings, entry: Entry, comparisons: int) -> list[int]:
 def split_rows(
     found: Standings, entries: Sequence[Entry], harmed: Sequence[int]
 ) -> list[dict[str, Any]]:
-    """Each entry's mean cost over the cells `harmed`, and over the other cells.
+    """Each entry's mean cost over the cells in which clipping by default does harm, and elsewhere.
 
     Over the others it is compared with tuned ridge regression; limits hold for all of them.
     """
@@ -252,11 +252,11 @@ def offset_rows(names: Sequence[str], horizon: int, seeds: int) -> list[dict[str
     kinds, rows = policies(), []
     for title, name in worlds.items():
         world = make_world(recipe(name, noise=noise), horizon)
-        regrets = np.empty((seeds, len(names) + 1))
+        made = np.empty((seeds, len(names) + 1))
         for seed in range(seeds):
             field = [kinds[one](horizon, world.n_arms, world.dim) for one in (*names, "Uniform")]
-            regrets[seed] = [run.regret for run in simulate_all(field, world, seed)]
-        costs = 100 * regrets[:, :-1] / regrets[:, -1].mean()
+            made[seed] = [run.regret for run in simulate_all(field, world, seed)]
+        costs = 100 * made[:, :-1] / made[:, -1].mean()
         more = costs[:, 0] - costs[:, -1]
         limit = mean_limit(more, simultaneous(len(worlds)))
         row = {"world": title, **dict(zip(names, costs.mean(axis=0).tolist(), strict=True))}

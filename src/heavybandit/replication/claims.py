@@ -76,12 +76,12 @@ prop-2 | Section 3.1, Proposition 2 | paper.btc
   BTC's interval covers all arms with probability at least 1 − δ/T
   replication/test_coverage.py::test_repetitions_count_what_a_literal_recount_does
 thm-1 | Section 3.2, Theorem 1 | theory.theorem1
-  If neither the choice of "some arm" nor the contexts depend on payoffs, SupBMM's regret is at most
-  the bound printed, with probability at least 1 − δ
+  If neither the choice of "some arm" nor the contexts depend on payoffs (the paper states no such
+  condition), SupBMM's regret is at most the bound printed, with probability at least 1 − δ
   test_theory.py::test_theorem_1_covers_what_its_proof_derives
 thm-2 | Section 3.2, Theorem 2 | theory.theorem2
-  If neither the choice of "some arm" nor the contexts depend on payoffs, SupBTC's regret is at most
-  the bound printed, with probability at least 1 − δ
+  If neither the choice of "some arm" nor the contexts depend on payoffs (the paper states no such
+  condition), SupBTC's regret is at most the bound printed, with probability at least 1 − δ
   test_theory.py::test_theorem_2_is_the_last_line_of_its_proof
 thm-3 | Section 4, Theorem 3 | theory.theorem3
   With the printed γ = (K/(T+2K))^{1/(1+ε)} and raw moments of at most v = 2, as in its proof (the

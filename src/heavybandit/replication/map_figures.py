@@ -139,14 +139,14 @@ def practice_figure(found: Sequence[Place]) -> Figure:
     """What calibrated policies cost as a multiple of greedy ridge, where the noise is large."""
     places = [p for p in found if "Pareto" not in p.law]
     figure, axes = plotting.panels(size=(plotting.WIDE, 4.9))
-    ratios, surely_off = [], []
+    ratios, significant = [], []
     for name in AGAINST:
         pairs = [(p.everyone[name], p.everyone["GreedyRidge"]) for p in places]
         ratios.append([one.per_play / plain.per_play for one, plain in pairs])
-        surely_off.append([abs(mean) > off for mean, off in (paired(*pair) for pair in pairs)])
+        significant.append([abs(mean) > off for mean, off in (paired(*pair) for pair in pairs)])
     colours = [[plotting.diverging(math.log2(x) / 2) for x in row] for row in ratios]
     shown = [[f"{x:.2f}" if x < 10 else f"{x:.0f}" for x in row] for row in ratios]
-    plotting.mosaic(axes, colours, shown, surely_off)
+    plotting.mosaic(axes, colours, shown, significant)
     axes.xaxis.tick_top()
     axes.set_xticks(range(len(places)), [NAMES[p.instance] for p in places], fontsize=8)
     groups = {3 * i + 1.0: places[3 * i] for i in range(len(places) // 3)}

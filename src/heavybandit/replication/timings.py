@@ -221,7 +221,7 @@ def rise(points: Points) -> float:
 def draw_twins(known: Sequence[Timing]) -> Figure:
     """Time per round against the horizon: transcription, engine, and drawing the world."""
     figure, axes = plotting.panels(2, size=(plotting.WIDE, 4.3), sharey=True)
-    rises = []
+    rises = [rise(growth(known, "T")[name]) for name in ("SupBTC", "TOFU")]
     for one, name in zip(axes, ("SupBTC", "TOFU"), strict=True):
         pairs = twins(known, name)
         long = [c for c in of(known, "growth T") if c.policy == name]
@@ -232,7 +232,6 @@ def draw_twins(known: Sequence[Timing]) -> Figure:
         style: dict[str, Any] = {"color": look.colour, "marker": look.marker, "markersize": 5}
         one.plot(*zip(*[(c.T, c.one_median) for c in pairs], strict=True), "--", **style)
         one.plot(*zip(*engine, strict=True), "-", **style)
-        rises.append(rise([(float(T or 0), cost) for T, cost in engine]))
         one.plot(*zip(*[(c.T, c.other_median) for c in long], strict=True), ":", color="#000000")
         ends = {"arrowstyle": "<->", "color": "#555555", "shrinkA": 5, "shrinkB": 5}
         one.annotate("", (end, last.one_median), (end, last.other_median), arrowprops=ends)
@@ -249,12 +248,13 @@ def draw_twins(known: Sequence[Timing]) -> Figure:
     axes[0].set_ylabel("time per round, µs")
     first, *_, last = twins(known, "SupBTC")
     slower = last.one_median / first.one_median
-    longest = max(c.T or 0 for c in of(known, "growth T"))
+    horizons = [c.T or 0 for c in of(known, "growth T")]
+    first_long, longest = min(horizons), max(horizons)
     figure.suptitle(
         f"From {power(first.T or 0)} to {power(last.T or 0)} plays a round of SupBTC's "
         f"transcription becomes {slower:.1f} times as long;\n"
-        f"up to {power(longest)} plays a round of the engine becomes at most "
-        f"{max(rises):.1f} times as long",
+        f"from {power(first_long)} to {power(longest)} plays one of the engine becomes at most "
+        f"{max(rises):.1f} times as long, for SupBTC and TOFU",
         fontsize=10,
     )
     return figure

@@ -184,12 +184,17 @@ def swept(T: int, seeds: int, workers: int) -> Swept:
     say(f"a sweep in a process of its own, workers: {workers}")
     program = Path(__file__).parents[1] / "benchmark.py"
     command = [sys.executable, str(program), "--swept", str(T), str(seeds), str(workers)]
+    answer, processor = with_its_processes(command)
+    runs, wall = json.loads(answer)
+    return Swept(runs, wall, processor)
+
+
+def with_its_processes(command: list[str]) -> tuple[bytes, float]:
+    """What a command prints, and the processor seconds of all processes that it waits for."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     answer = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    took = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-    runs, wall = json.loads(answer)
-    return Swept(runs, wall, took)
+    return answer, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
 def many_short_runs(runs: int) -> Experiment:

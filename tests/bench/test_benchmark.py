@@ -39,10 +39,15 @@ def test_the_quick_benchmark_runs_from_end_to_end(tmp_path: Path) -> None:
     assert measured == set(SECTIONS) - (set() if there else {"peers"})
     assert (LEFT_OUT in done.stdout) == (not there)
     assert about(tmp_path)["scale"] == "quick"
-    # Without the workers the sweep on two would have taken half of what the one took.
-    _, took = (cost for cost in load(tmp_path) if cost.section == "workers")
-    assert took.what.endswith("processor time")
-    assert took.other_median > 0.8 * took.one_median
+
+
+def test_the_processor_time_of_a_command_is_also_that_of_its_children() -> None:
+    """A child that ends once it has had 0.2 s of processor time, whatever the clock says."""
+    child = "import time\nwhile time.process_time() < 0.2: pass"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}]); print(7)"
+    answer, processor = sides.with_its_processes([sys.executable, "-c", parent])
+    assert answer.strip() == b"7"
+    assert processor >= 0.2
 
 
 def test_without_the_peers_it_says_so_and_goes_on(

@@ -112,7 +112,7 @@ PAGES: dict[str, dict[str, Source]] = {
         "is {152} and {125}.": Is(lambda: out.best_arm_first_and_last()[4:], "{:,.0f}".format),
         "Python {3.11}, {3.12} or {3.13} (on": Is(versions, str),
         "On two cores": SET_UP,
-        "about six and a half minutes and the second nineteen": MEASURED,
+        "about six minutes and the second sixteen": MEASURED,
         "three arms in two dimensions": SET_UP,
         "tested at up to {10¹⁵} plays": out.LONGEST_LEAP,
         "moments of at most 2": NAME,

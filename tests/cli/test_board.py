@@ -242,3 +242,19 @@ def test_what_is_no_file_or_nested_beyond_measure_is_no_entry_and_not_waited_for
     assert "pipe.json cannot be read: it is no regular file" in refused(
         "board --quiet --check pipe.json"
     )
+
+
+@pytest.mark.usefixtures("lazy")
+def test_everything_is_checked_if_all_is_asked_for_and_else_a_sample(typed, monkeypatch):
+    entry = {**ENTRY, "protocol": entering.protocol_digest(), "made_with": made_with()}
+    Path("whole.json").write_text(json.dumps(entry), encoding="utf-8")
+    asked: list[float] = []
+
+    def check(_entry, _data, _seed, plays):
+        asked.append(plays)
+        return entering.Checked(1, 1, 1, 0, ["a made-up difference"])
+
+    monkeypatch.setattr(entering, "check", check)
+    for more in ("", " --all", " --plays 7"):
+        typed(f"board --check whole.json --data {DATA}{more}", code=1, silent=False)
+    assert asked == [3e5, float("inf"), 7]

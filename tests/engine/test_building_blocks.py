@@ -143,16 +143,16 @@ def test_cholesky_is_numpys(d):
         np.testing.assert_allclose(L, expected, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 20])
+@pytest.mark.parametrize("n", [1, 2, 7, 20, 43, 52])
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 7, 10])
 def test_products_over_arms_are_numpys_and_leave_later_blocks_alone(d, n):
     rng = np.random.default_rng([d, n])
-    X, V, weights = rng.normal(size=(20, d)), rng.normal(size=(2 * d, d)), rng.normal(size=d)
-    M, X_T = V.T @ V, np.empty((d, 20))
+    X, V, weights = rng.normal(size=(52, d)), rng.normal(size=(2 * d, d)), rng.normal(size=d)
+    M, X_T = V.T @ V, np.empty((d, 52))
     linear.transpose(X, X_T, 0, len(X))
     np.testing.assert_array_equal(X_T, X.T)
-    out, Y = np.full(20, 9.0), np.full((d, 20), 9.0)
-    after = min(20, LANES * math.ceil(n / LANES))  # columns are worked on in blocks
+    out, Y = np.full(52, 9.0), np.full((d, 52), 9.0)
+    after = min(52, LANES * math.ceil(n / LANES))  # columns are worked on in blocks
     linear.quadratic_forms(M, X_T, 0, n, out)
     np.testing.assert_allclose(out[:n], np.einsum("ad,de,ae->a", X, M, X)[:n], rtol=1e-12)
     assert (out[after:] == 9).all()
@@ -185,7 +185,17 @@ def compiled_quadratic_twice(M, X_T, start, out):
     lanes.quadratic_twice(M, X_T, start, out)
 
 
-@pytest.mark.parametrize("start", [0, 3, 12])
+@njit
+def compiled_quadratic_thrice(M, X_T, start, out):
+    lanes.quadratic_thrice(M, X_T, start, out)
+
+
+@njit
+def compiled_transpose(X, X_T, start):
+    lanes.transpose_rows(X, X_T, start)
+
+
+@pytest.mark.parametrize("start", [0, 3, 6])
 @pytest.mark.parametrize("d", [1, 2, 7, 10, 33])
 def test_compiled_lanes_have_the_bits_of_the_loops_that_they_stand_for(d, start):
     rng = np.random.default_rng([d, start])
@@ -199,6 +209,7 @@ def test_compiled_lanes_have_the_bits_of_the_loops_that_they_stand_for(d, start)
     for width, ours_of, plain_of in (
         (LANES, compiled_quadratic, lanes.quadratic_lanes),
         (2 * LANES, compiled_quadratic_twice, lanes.quadratic_twice),
+        (3 * LANES, compiled_quadratic_thrice, lanes.quadratic_thrice),
     ):
         ours, plain = np.full(30, 9.0), np.full(30, 9.0)
         ours_of(M, X_T, start, ours)
@@ -208,10 +219,32 @@ def test_compiled_lanes_have_the_bits_of_the_loops_that_they_stand_for(d, start)
         assert (np.delete(ours, np.s_[start : start + width]) == 9).all()
 
 
+@pytest.mark.parametrize("start", [0, 3, 6])
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 7, 8, 33])
+def test_transposed_rows_become_columns_and_leave_the_others_alone(d, start):
+    X = np.random.default_rng([d, start]).normal(size=(10, d))
+    for transpose_rows in (compiled_transpose, lanes.transpose_rows):
+        X_T = np.full((d, 12), 9.0)
+        transpose_rows(X, X_T, start)
+        turned = np.s_[start : start + lanes.ROWS]
+        np.testing.assert_array_equal(X_T[:, turned], X[turned].T)
+        assert (np.delete(X_T, turned, axis=1) == 9).all()
+
+
+@pytest.mark.parametrize(("start", "stop"), [(0, 0), (0, 3), (0, 4), (1, 9), (5, 11), (3, 4)])
+def test_only_the_rows_that_are_asked_for_are_transposed(start, stop):
+    X, X_T = np.random.default_rng(5).normal(size=(11, 6)), np.full((6, 16), 9.0)
+    linear.transpose(X, X_T, start, stop)
+    np.testing.assert_array_equal(X_T[:, start:stop], X[start:stop].T)
+    assert (np.delete(X_T, np.s_[start:stop], axis=1) == 9).all()
+
+
 def test_lanes_refuse_columns_that_are_not_next_to_each_other():
     X_T = np.asfortranarray(np.ones((3, 8)))
     with pytest.raises(TypingError, match="C-ordered"):
         compiled_combine(np.ones(3), X_T, 0, np.ones(8))
+    with pytest.raises(TypingError, match="C-ordered"):
+        compiled_transpose(np.asfortranarray(np.ones((8, 3))), np.ones((3, 8)), 0)
 
 
 @pytest.mark.parametrize("policy", [hb.SupBMM, hb.SupBTC, hb.TOFU, hb.HeavyOFUL, hb.Thompson])

@@ -180,6 +180,11 @@ def keep_arms_near_the_best(line, alive, X_T, n, gap):
     """Step 14: keep the arms whose upper bound is within gap of the largest; returns how many."""
     upper = line[st.UPPER]
     cut = largest(upper, n) - gap
+    near = 0
+    for i in range(n):
+        near += 1 if upper[i] >= cut else 0
+    if near == n:  # as a rule, and quickly seen
+        return n
     stay = 0
     for i in range(n):
         if upper[i] >= cut:

@@ -10,7 +10,15 @@ import math
 
 from ..policy import TIE
 from ._compile import apart, compiled
-from .lanes import LANES, combine_lanes, quadratic_lanes, quadratic_twice
+from .lanes import (
+    LANES,
+    ROWS,
+    combine_lanes,
+    quadratic_lanes,
+    quadratic_thrice,
+    quadratic_twice,
+    transpose_rows,
+)
 
 FEW = 16  # so few values are sorted outright
 
@@ -70,9 +78,13 @@ def add_outer(G, lost, x):
 @compiled
 def transpose(X, X_T, start, stop):
     """X_T ← Xᵀ for the arms from start up to stop: loops then run over arms, a column each."""
-    for i in range(X.shape[1]):
-        for a in range(start, stop):
-            X_T[i, a] = X[a, i]
+    a = start
+    while a + ROWS <= stop:
+        transpose_rows(X, X_T, a)
+        a += ROWS
+    for row in range(a, stop):
+        for i in range(X.shape[1]):
+            X_T[i, row] = X[row, i]
 
 
 @compiled
@@ -103,11 +115,14 @@ def multiply(M, X_T, n, Y):
 def quadratic_forms(M, X_T, start, stop, out):
     """out[a] ← x_aᵀMx_a ≥ 0 for the columns from start up to stop; M is symmetric, and its lower
     half is enough. A column's bits do not depend on which others are asked for."""
-    a = start
-    while a + LANES < stop and a + 2 * LANES <= out.size and a + 2 * LANES <= X_T.shape[1]:
+    a, room = start, min(out.size, X_T.shape[1])
+    while a + 2 * LANES < stop and a + 3 * LANES <= room:
+        quadratic_thrice(M, X_T, a, out)
+        a += 3 * LANES
+    while a + LANES < stop and a + 2 * LANES <= room:
         quadratic_twice(M, X_T, a, out)
         a += 2 * LANES
-    while a < stop and a + LANES <= out.size and a + LANES <= X_T.shape[1]:
+    while a < stop and a + LANES <= room:
         quadratic_lanes(M, X_T, a, out)
         a += LANES
     for column in range(a, stop):
@@ -124,11 +139,16 @@ def quadratic_forms(M, X_T, start, stop, out):
 
 @compiled
 def largest(values, n):
-    """The largest of the first n values."""
-    best = values[0]
-    for i in range(1, n):
-        best = max(best, values[i])
-    return best
+    """The largest of the first n values, in four parts that do not wait for each other."""
+    a = b = c = d = values[0]
+    i = 0
+    while i + 4 <= n:
+        a, b = max(a, values[i]), max(b, values[i + 1])
+        c, d = max(c, values[i + 2]), max(d, values[i + 3])
+        i += 4
+    for rest in range(i, n):
+        a = max(a, values[rest])
+    return max(max(a, b), max(c, d))
 
 
 @compiled

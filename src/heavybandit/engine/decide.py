@@ -8,7 +8,7 @@ from ..policy import EXPLORE_RULES, TIE
 from . import state as st
 from ._compile import apart, compiled, inlined
 from .lanes import LANES
-from .linear import combine, largest, lowest_near_best, quadratic_forms, transpose
+from .linear import combine, half_forms, largest, lowest_near_best, transpose
 from .medians import bmm_estimates, menu_estimate
 from .tofu import settled, tofu_suspects
 from .truncation import btc_estimates
@@ -56,9 +56,9 @@ def width_factor(num, kind, t):
 def set_widths(A_inv, X_T, start, stop, line, factor):
     """width ← factor·√(xᵀA⁻¹x), for the arms in X_T from start up to stop."""
     width = line[st.WIDTH]
-    quadratic_forms(A_inv, X_T, start, stop, width)
+    half_forms(A_inv, X_T, start, stop, width)
     for i in range(start, stop):
-        width[i] = factor * math.sqrt(width[i])
+        width[i] = factor * math.sqrt(max(2.0 * width[i], 0.0))
 
 
 @inlined

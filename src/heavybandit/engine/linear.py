@@ -26,15 +26,9 @@ FEW = 16  # so few values are sorted outright
 @compiled
 def solve(A_inv, x, y):
     """y ← A⁻¹x; returns xᵀA⁻¹x, never below 0."""
-    d = x.size
-    for j in range(d):
-        y[j] = 0.0
-    for i in range(d):
-        x_i = x[i]
-        for j in range(d):
-            y[j] += A_inv[i, j] * x_i  # A⁻¹ is symmetric: row i is column i
+    combine(x, A_inv, x.size, y)  # A⁻¹ is symmetric: its rows are its columns
     total = 0.0
-    for i in range(d):
+    for i in range(x.size):
         total += x[i] * y[i]
     return max(total, 0.0)
 
@@ -113,8 +107,16 @@ def multiply(M, X_T, n, Y):
 
 @compiled
 def quadratic_forms(M, X_T, start, stop, out):
-    """out[a] ← x_aᵀMx_a ≥ 0 for the columns from start up to stop; M is symmetric, and its lower
-    half is enough. A column's bits do not depend on which others are asked for."""
+    """out[a] ← x_aᵀMx_a ≥ 0 for the columns from start up to stop; M is symmetric."""
+    half_forms(M, X_T, start, stop, out)
+    for column in range(start, stop):
+        out[column] = max(2.0 * out[column], 0.0)
+
+
+@compiled
+def half_forms(M, X_T, start, stop, out):
+    """out[a] ← ½ x_aᵀMx_a up to rounding; of M the lower half is enough. A column's bits do not
+    depend on which others are asked for."""
     a, room = start, min(out.size, X_T.shape[1])
     while a + 2 * LANES < stop and a + 3 * LANES <= room:
         quadratic_thrice(M, X_T, a, out)
@@ -133,8 +135,6 @@ def quadratic_forms(M, X_T, start, stop, out):
                 half += M[i, j] * X_T[j, column]
             total += X_T[i, column] * half
         out[column] = total
-    for column in range(start, stop):
-        out[column] = max(2.0 * out[column], 0.0)
 
 
 @compiled

@@ -88,6 +88,13 @@ def test_ctrl_c_while_workers_start_is_the_parents_alone(tmp_path, delay):
     assert "Fatal" not in said
 
 
+def test_a_worker_whose_parent_has_already_stopped_ends_without_a_word(tmp_path):
+    """A slow machine starts it after Ctrl-C has been obeyed, and the board is gone."""
+    source = f"from heavybandit.pipeline.sweep import _prepare_worker as p; p(1, '{tmp_path}/gone')"
+    ended = subprocess.run([sys.executable, "-c", source], capture_output=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (1, b"")
+
+
 def at_the_first_save(store, act):
     """Do something once a first run is saved; the list of all that are."""
     original, saved = store.save, []

@@ -212,7 +212,10 @@ def _prepare_worker(parent: int, board: str) -> None:
     The last counter of the board is its word. A parent that was killed cannot say anything.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    counter = np.memmap(board, dtype=np.int64, mode="r")
+    try:
+        counter = np.memmap(board, dtype=np.int64, mode="r")
+    except FileNotFoundError:  # the parent was stopped, and took its board along
+        os._exit(1)
 
     def watch() -> None:
         while os.getppid() == parent and counter[-1] == 0:

@@ -120,7 +120,7 @@ PAGES: dict[str, dict[str, Source]] = {
         "run in {255} settings": Is(lambda: [sum(map(len, out.map_cells()))]),
         "if every payoff is 0": NAME,
         "for ε = 1 without rescanning": NAME,
-        "at 10⁴ plays about {2,100} times as fast": Shown(
+        "at 10⁴ plays about {2,200} times as fast": Shown(
             "08",
             r"SupBTC, T = 10,000: transcription over engine (\S+) ",
             two_digits("{:,.0f}"),

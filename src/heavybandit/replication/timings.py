@@ -222,6 +222,7 @@ def draw_twins(known: Sequence[Timing]) -> Figure:
     """Time per round against the horizon: transcription, engine, and drawing the world."""
     figure, axes = plotting.panels(2, size=(plotting.WIDE, 4.3), sharey=True)
     rises = [rise(growth(known, "T")[name]) for name in ("SupBTC", "TOFU")]
+    lowest = min(c.other_median for c in of(known, "growth T") if c.policy in ("SupBTC", "TOFU"))
     for one, name in zip(axes, ("SupBTC", "TOFU"), strict=True):
         pairs = twins(known, name)
         long = [c for c in of(known, "growth T") if c.policy == name]
@@ -244,7 +245,7 @@ def draw_twins(known: Sequence[Timing]) -> Figure:
         floor = (long[-1].T, long[-1].other_median)
         one.annotate("drawing the world only", floor, xytext=(0, -13), **below)
         one.set(xscale="log", yscale="log", xlabel="horizon T, plays", xlim=(700, 1.4e7))
-        one.set_ylim(0.4, 2e4)
+        one.set_ylim(0.45 * lowest, 2e4)  # room for the words below the lowest line
     axes[0].set_ylabel("time per round, µs")
     first, *_, last = twins(known, "SupBTC")
     slower = last.one_median / first.one_median

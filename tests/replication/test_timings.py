@@ -167,6 +167,17 @@ def test_the_panels_of_growth_say_who_grows_most_and_by_how_much():
     assert said == "ε: TOFU's changes 3.0-fold, others at most 2.0-fold"
 
 
+def test_the_title_above_the_twins_is_true_of_the_lines_that_are_drawn():
+    """The engine has the second of the three lines of each panel."""
+    figure = timings.draw_twins(load(DATA))
+    lines = [line.get_xydata() for axes in figure.axes for line in axes.get_lines()[1::3]]
+    largest = max(timings.rise([tuple(p) for p in line if p[0] >= 10**4]) for line in lines)
+    assert [line[-1][0] for line in lines] == [10**7, 10**7]
+    assert f"to 10⁷ plays one of the engine becomes at most {largest:.1f} times" in (
+        figure.get_suptitle()
+    )
+
+
 def test_no_time_per_play_grows_in_proportion_to_T_or_K_or_to_the_square_of_d():
     """As the prose below the figure says; the titles are computed."""
     known = load(DATA)

@@ -221,7 +221,8 @@ def rise(points: Points) -> float:
 def draw_twins(known: Sequence[Timing]) -> Figure:
     """Time per round against the horizon: transcription, engine, and drawing the world."""
     figure, axes = plotting.panels(2, size=(plotting.WIDE, 4.3), sharey=True)
-    rises = [rise(growth(known, "T")[name]) for name in ("SupBTC", "TOFU")]
+    first_long = min(c.T or 0 for c in of(known, "growth T"))
+    rises = []
     lowest = min(c.other_median for c in of(known, "growth T") if c.policy in ("SupBTC", "TOFU"))
     for one, name in zip(axes, ("SupBTC", "TOFU"), strict=True):
         pairs = twins(known, name)
@@ -230,6 +231,7 @@ def draw_twins(known: Sequence[Timing]) -> Figure:
         ink, end = plotting.ink(look.colour), float(last.T or 0)
         engine = [(c.T, c.other_median) for c in pairs]
         engine += [(c.T, c.one_median) for c in long if c.T and last.T and c.T > last.T]
+        rises.append(rise([(T, took) for T, took in engine if T and first_long <= T]))
         style: dict[str, Any] = {"color": look.colour, "marker": look.marker, "markersize": 5}
         one.plot(*zip(*[(c.T, c.one_median) for c in pairs], strict=True), "--", **style)
         one.plot(*zip(*engine, strict=True), "-", **style)
@@ -249,8 +251,7 @@ def draw_twins(known: Sequence[Timing]) -> Figure:
     axes[0].set_ylabel("time per round, µs")
     first, *_, last = twins(known, "SupBTC")
     slower = last.one_median / first.one_median
-    horizons = [c.T or 0 for c in of(known, "growth T")]
-    first_long, longest = min(horizons), max(horizons)
+    longest = max(c.T or 0 for c in of(known, "growth T"))
     figure.suptitle(
         f"From {power(first.T or 0)} to {power(last.T or 0)} plays a round of SupBTC's "
         f"transcription becomes {slower:.1f} times as long;\n"

@@ -194,8 +194,9 @@ def draw_bernstein(x: Floats, ratios: Mapping[str, Floats]) -> Figure:
     return figure
 
 
-def draw_storage(rounds: Floats, kept: Mapping[str, Sequence[int]]) -> Figure:
-    """Payoffs that are kept one by one against the round, beside all payoffs so far."""
+def draw_storage(rounds: Floats, kept: Mapping[str, Sequence[int]], most: int) -> Figure:
+    """Payoffs that are kept one by one against the round, beside all payoffs so far; `most` is how
+    many there ever were, also between the rounds that are drawn."""
     figure, axes = plotting.panels(size=(7.8, 4.0))
     axes.plot(rounds, rounds, color="#000000", linestyle="--")
     axes.annotate("all payoffs\n(the remark)", (700, 4e3), ha="right", fontsize=9)
@@ -208,5 +209,5 @@ def draw_storage(rounds: Floats, kept: Mapping[str, Sequence[int]]) -> Figure:
     axes.set(xscale="log", yscale="symlog", ylim=(-0.2, 2e5), xlabel="round")
     axes.set_ylabel("payoffs kept")
     axes.set_yticks([0, 1, 10, 100, 1e3, 1e4, 1e5])
-    axes.set_title("At most a handful of payoffs must be kept")
+    axes.set_title(f"Of {rounds[-1]:,.0f} payoffs at most {most} are kept at a time")
     return figure

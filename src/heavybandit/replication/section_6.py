@@ -399,5 +399,6 @@ def stages(every: Mapping[tuple[str, int, str], Runs], noise: str = "student-t")
     plotting.stacked(axes, names, bars, STAGES, words)
     axes.set_xlabel("% of all rounds; no round of any run exploited", fontsize=9)
     axes.tick_params(axis="x", labelsize=9)
-    plotting.finding(figure, "No run gets past stage 3, and at 10⁴ plays none leaves stage 1")
+    said = "no run gets past stage 3, and at 10⁴ plays none leaves stage 1"
+    plotting.finding(figure, f"With {NOISES[noise]} {said}")
     return figure

@@ -133,6 +133,14 @@ def test_the_lowest_index_within_a_billionth_of_the_best_wins(values, data):
     assert linear.largest(np.array(values), n) == max(values[:n])
 
 
+@pytest.mark.parametrize("n", range(1, 14))
+def test_the_largest_is_seen_wherever_it_stands(n):
+    for place in range(n):
+        values = np.full(14, -2.0)
+        values[place], values[n:] = -1.0, 9.0
+        assert linear.largest(values, n) == -1.0
+
+
 @pytest.mark.parametrize("d", [1, 2, 5, 10])
 def test_cholesky_is_numpys(d):
     V = np.random.default_rng(d).normal(size=(2 * d, d))
@@ -141,6 +149,22 @@ def test_cholesky_is_numpys(d):
         linear.cholesky(M, shift, L)
         expected = np.linalg.cholesky(M + shift * np.eye(d))
         np.testing.assert_allclose(L, expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("room", [12, 20, 44, 50, 56])
+@pytest.mark.parametrize(("start", "stop"), [(0, 9), (0, 16), (0, 33), (8, 20), (8, 50), (3, 44)])
+def test_forms_in_groups_of_any_size_have_the_bits_of_forms_one_by_one(start, stop, room):
+    stop = min(stop, room)
+    X_T, B = (np.random.default_rng([start, stop, k]).normal(size=(5, room)) for k in (0, 1))
+    M, one, memory = B @ B.T, np.empty(1), np.full(room + 3 * LANES, 9.0)
+    out = memory[:room]  # what is written beyond it would be seen
+    linear.half_forms(M, X_T, start, stop, out)
+    for a in range(start, stop):
+        linear.half_forms(M, X_T[:, a : a + 1].copy(), 0, 1, one)
+        assert out[a] == one[0]
+    after = min(room, start + LANES * math.ceil((stop - start) / LANES))
+    assert (memory[:start] == 9).all()
+    assert (memory[after:] == 9).all()
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 20, 43, 52])
@@ -245,6 +269,8 @@ def test_lanes_refuse_columns_that_are_not_next_to_each_other():
         compiled_combine(np.ones(3), X_T, 0, np.ones(8))
     with pytest.raises(TypingError, match="C-ordered"):
         compiled_transpose(np.asfortranarray(np.ones((8, 3))), np.ones((3, 8)), 0)
+    with pytest.raises(TypingError, match="weights that are doubles"):
+        compiled_combine(np.ones(3, dtype=np.float32), np.ones((3, 8)), 0, np.ones(8))
 
 
 @pytest.mark.parametrize("policy", [hb.SupBMM, hb.SupBTC, hb.TOFU, hb.HeavyOFUL, hb.Thompson])

@@ -174,6 +174,7 @@ def test_a_block_after_single_rounds_goes_on_as_they_would(name: str) -> None:
     for t in range(4):
         mixed.update(form.payoffs(means[t, mixed.select(X[t])], draws[t : t + 1]))
     mixed.select(X[4])
+    X = np.asfortranarray(X)  # nobody has to know in which order the engine wants them
     curve, played = np.empty(n - 4), np.empty(n - 4, dtype=np.int64)
     mixed.play_block(X[4:], means[4:], means[4:].max(axis=1), draws[4:], form, 0.0, curve, played)
     assert played.tolist() == arms[4:]

@@ -85,6 +85,27 @@ def test_masters_agree_while_stages_fill_terms_are_truncated_and_arms_eliminated
         assert seen["suspects"] < 0.2 * policy.rounds
 
 
+@pytest.mark.parametrize("K", [8, 9, 15, 16, 17, 20, 24, 25, 33, 50])
+@pytest.mark.parametrize("name", MASTERS + PLAIN)
+def test_twins_agree_with_more_arms_than_are_worked_on_at_once(name: str, K: int) -> None:
+    """Arms go through the engine in groups of 8, 16 and 24, and the rest one by one."""
+    rng = np.random.default_rng([7, (MASTERS + PLAIN).index(name), K])
+    rounds, horizon = (30, 12_000) if name in SEVERAL_PLAYS else (90, 90)
+    screens = {"level_scale": 0.1} if name in MASTERS else {}
+    policy = play_both(
+        name,
+        awkward_contexts(rng, rounds, K, 7),
+        StudentT(3.0),
+        rng,
+        horizon=horizon,
+        v=1.0,
+        width_scale=0.1 if name == "SupBMM" else 0.02,
+        **screens,
+    )
+    if name == "SupBTC":
+        assert min(n for n in policy.diagnostics["arms_entering"] if n == n) < K
+
+
 @pytest.mark.parametrize("name", MASTERS)
 def test_masters_agree_while_they_exploit(name: str) -> None:
     rng = np.random.default_rng([3, MASTERS.index(name)])

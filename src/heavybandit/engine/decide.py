@@ -58,7 +58,7 @@ def set_widths(A_inv, X_T, start, stop, line, factor):
     width = line[st.WIDTH]
     half_forms(A_inv, X_T, start, stop, width)
     for i in range(start, stop):
-        width[i] = factor * math.sqrt(max(2.0 * width[i], 0.0))
+        width[i] = factor * math.sqrt(max(2.0 * width[i], 0.0))  # as in `quadratic_forms`
 
 
 @inlined

@@ -198,6 +198,8 @@ def _combine(typing_context, weights, X_T, start, out):
         return context.get_dummy_value()
 
     _demand_c_order(X_T, out)
+    if weights.dtype != types.float64:
+        raise TypingError(f"lanes need weights that are doubles, got {weights}")
     return types.void(weights, X_T, start, out), emit
 
 

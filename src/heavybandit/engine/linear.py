@@ -115,8 +115,8 @@ def quadratic_forms(M, X_T, start, stop, out):
 
 @compiled
 def half_forms(M, X_T, start, stop, out):
-    """out[a] ← ½ x_aᵀMx_a up to rounding; of M the lower half is enough. A column's bits do not
-    depend on which others are asked for."""
+    """out[a] ← ½ x_aᵀMx_a, which rounding may leave below 0; of M the lower half is enough. A
+    column's bits do not depend on which others are asked for."""
     a, room = start, min(out.size, X_T.shape[1])
     while a + 2 * LANES < stop and a + 3 * LANES <= room:
         quadratic_thrice(M, X_T, a, out)

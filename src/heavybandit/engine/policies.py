@@ -99,8 +99,9 @@ class Compiled(Policy):
         X (n, K, d), means (n, K), best (n,), draws (n·plays,); see `engine.drive`.
         """
         n = len(X)
-        # Whole numbers in it, or contexts that may not be written, would have it all compiled anew.
-        form, X = Form(*map(float, form)), np.require(X, requirements="W")
+        # Whole numbers in it, or contexts that may not be written, would have it all compiled anew;
+        # lanes take nothing but doubles in C order.
+        form, X = Form(*map(float, form)), np.require(X, np.float64, ["C", "A", "W"])
         truth = means if form.expected(1.0) == 1.0 else np.asarray(form.expected(means))
         stages = np.empty_like(arms) if stages is None else stages
         pending = [] if self._drawn is None else [self._drawn]

@@ -284,8 +284,8 @@ def new_state(
 def _aligned(rows: int, columns: int) -> Floats:
     """Zeros that start where a line of the processor's cache does.
 
-    With a multiple of LANES columns, LANES numbers are one line then; across two of them, reading
-    takes twice as long.
+    With a multiple of LANES columns, LANES numbers are one line then; across two of them, quadratic
+    forms take half as long again. The arrays of a policy that was copied or unpickled may do so.
     """
     line = 8 * LANES  # bytes
     room = np.zeros(rows * columns + LANES)

@@ -124,7 +124,10 @@ UNTUNED = (
         for name in ("SupBMM", "SupBTC", "MoM", "CRT", "MENU", "TOFU", "LinUCB", "Thompson")
     ),
     *(Entry(name, "published", recipe(name)) for name in ("HeavyOFUL", "HvtUCB")),
-    Entry("HeavyOFUL, public code", "published", recipe("HeavyOFUL", constants="circulated")),
+    *(
+        Entry(f"{name}, public code", "published", recipe(name, constants="circulated"))
+        for name in ("MoM", "CRT", "MENU", "TOFU", "HeavyOFUL")
+    ),
     Entry("GreedyRidge, ridge 1,000", "counter", recipe("GreedyRidge", ridge=1000.0)),
     Entry("CRT, without width", "counter", recipe("CRT", width_scale=1e-9, ridge=300.0)),
     Entry("SupBMM, level scaled", "counter", recipe("SupBMM", width_scale=0.01, level_scale=0.01)),
@@ -150,6 +153,18 @@ UNTUNED = (
         "SupBTC, ridge 60",
         "counter",
         recipe("SupBTC", ridge=60.0, width_scale=0.006, threshold_scale=20.0, level_scale=0.009),
+    ),
+    Entry(
+        "TOFU, ridge 250",
+        "counter",
+        recipe("TOFU", ridge=250.0, width_scale=0.002, threshold_scale=0.3),
+    ),
+    Entry("TOFU, ridge 400", "counter", recipe("TOFU", ridge=400.0, width_scale=1e-6)),
+    # No constants of MENU as it is tuned: these are other plays per round.
+    Entry(
+        "MENU's public code, ridge 30",
+        "counter",
+        recipe("MENU", constants="circulated", ridge=30.0, width_scale=0.5),
     ),
 )
 BOARD = (*(Entry(name, "tuned") for name in KNOBS), *UNTUNED)

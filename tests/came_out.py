@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -18,6 +17,7 @@ from heavybandit.replication import (
     board_tables,
     catalogue,
     claims,
+    leaderboard,
     leaps,
     protocol,
     section_6,
@@ -49,14 +49,17 @@ def cost(noise: str, policy: str) -> float:
 
 
 def beside_safe() -> list[int]:
-    """How many other entries are not tuned, if each costs significantly more than SafeRidge."""
-    _, _, shown = prose.outputs("09").partition("SafeRidge minus it cheaper in cells largest loss ")
-    row = r"(\S[^±]*?) \d+\.\d (−?\d+\.\d) ± (\d+\.\d) \d+ \d+ "
-    rows = re.findall(row, shown.partition("SafeRidge with its defaults, mean cost")[0])
-    more = {name: -float(gap.replace("−", "-")) > float(off) for name, gap, off in rows}
-    assert more.pop(RIDGE)
-    assert all(more.values())
-    return [len(more)]
+    """How many other entries are not tuned, if SafeRidge costs significantly less than each.
+
+    Limits hold for them and tuned ridge regression together.
+    """
+    found = leaderboard.standings(DATA)
+    (safe,) = (e for e in found.entries if e.label == "SafeRidge, defaults")
+    others = [e for e in found.entries if e.group in ("defaults", "published") and e != safe]
+    beside = [*others, leaderboard.RIDGE]
+    gaps = [found.gap(safe, one, len(beside)) for one in beside]
+    assert all(gap + off < 0 for gap, off in gaps)
+    return [len(others)]
 
 
 def skewed_costs() -> list[float]:

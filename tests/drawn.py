@@ -15,6 +15,7 @@ from heavybandit import theory
 from heavybandit.replication import (
     claims,
     counterfactuals,
+    leaderboard,
     map_figures,
     regrets,
     section_6,
@@ -328,3 +329,15 @@ def engine_grows() -> list[str]:
     horizons = [T for points in times.values() for T, _ in points]
     most = max(map(timings.rise, times.values()))
     return [out.ten(min(horizons)), out.ten(max(horizons)), f"{most:.1f}"]
+
+
+# Chapter 09.
+
+
+def only_these_below_ridge() -> bool:
+    """Of SafeRidge any entry; of ClippedUCB and TOFU such as were searched on these cells."""
+    found = leaderboard.standings(DATA)
+    gaps = {entry: found.over_ridge(entry) for entry in found.entries}
+    below = {entry for entry, (gap, off) in gaps.items() if gap + off < 0}
+    others = {(e.recipe.name, e.group) for e in below if e.recipe.name != "SafeRidge"}
+    return len(others) < len(below) and others == {("ClippedUCB", "counter"), ("TOFU", "counter")}

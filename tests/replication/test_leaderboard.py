@@ -170,10 +170,16 @@ def test_cells_that_are_left_out_count_neither_in_means_nor_in_limits() -> None:
 
 def test_a_counter_example_stands_beside_its_own_policy_as_tuned() -> None:
     found = board.standings(DATA)
-    (row,) = board_tables.counter_rows(found, {"words": "MoM, ridge 0.863"})
-    counter = next(entry for entry in BOARD if entry.name == "MoM, ridge 0.863")
-    assert row["cost"] == found.mean(counter)
-    assert (row["beside"], row["its cost"]) == ("tuned MoM", found.mean(Entry("MoM", "tuned")))
+    rows = {row["case"]: row for row in board_tables.counter_rows(found)}
+    assert list(rows) == [entry.name for entry in BOARD if entry.group == "counter"]
+    for name, policy in (("MoM, ridge 0.863", "MoM"), ("MENU's public code, ridge 30", "MENU")):
+        counter = next(entry for entry in BOARD if entry.name == name)
+        assert rows[name] == {
+            "case": name,
+            "cost": found.mean(counter),
+            "beside": f"tuned {policy}",
+            "its cost": found.mean(Entry(policy, "tuned")),
+        }
 
 
 def test_rounds_that_explore_are_counted_of_policies_with_stages_alone() -> None:

@@ -195,23 +195,21 @@ def left_out_rows(
     return rows
 
 
-def counter_rows(found: Standings, cases: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Mean costs of counter-examples, each beside the same policy as tuned.
-
-    cases   by the words for it, the name of an entry, which begins with that of its policy
-    """
+def counter_rows(found: Standings) -> list[dict[str, Any]]:
+    """Mean costs of the counter-examples, in the order in which they were found, each beside the
+    same policy as tuned."""
     rows = []
-    for case, name in cases.items():
-        (entry,) = (one for one in found.group("counter") if one.name == name)
-        policy = name.partition(",")[0]
-        rows.append(
-            {
-                "case": case,
-                "cost": found.mean(entry),
-                "beside": f"tuned {policy}",
-                "its cost": found.mean(Entry(policy, "tuned")),
-            }
-        )
+    for entry in found.entries:
+        if entry.group == "counter":
+            policy = entry.recipe.name
+            rows.append(
+                {
+                    "case": entry.name,
+                    "cost": found.mean(entry),
+                    "beside": f"tuned {policy}",
+                    "its cost": found.mean(Entry(policy, "tuned")),
+                }
+            )
     return rows
 
 
@@ -319,10 +317,10 @@ def skewed_costs(board: pd.DataFrame, others: Sequence[str], least: int = 2) -> 
 
 def draw_board(found: Standings) -> Figure:
     """Mean cost of every entry over the held-out cells, with limits for its gap to tuned ridge."""
-    figure, axes = plotting.panels(size=(7.9, 7.0))
     shown: list[Entry | str] = []
     for group, words in GROUPS.items():
         shown += [words, *found.group(group)]
+    figure, axes = plotting.panels(size=(7.9, 0.156 * len(shown)))
     reference = found.mean(RIDGE)
     for at, line in enumerate(shown):
         if isinstance(line, str):

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 import prose
-from heavybandit.replication import board_tables
+from heavybandit.replication import board_tables, leaderboard
+from heavybandit.replication.what_is_left_open import CALIBRATED
 
 ROOT = Path(__file__).parents[2]
 BOARD_TABLE = pd.read_csv(ROOT / "data" / "leaderboard.csv")
@@ -51,6 +52,19 @@ ADVICE = {
     .partition("## What should I use?")[2]
     .partition("\n## ")[0],
 }
+
+
+def test_constants_that_are_advised_are_those_that_were_judged() -> None:
+    readme = prose.read("README.md")
+    ridge = leaderboard.tuned("GreedyRidge")["ridge"]
+    assert re.findall(r"\bridge=([\d.]+)", readme) == [str(ridge)]
+    assert f"was {ridge:g};" in ADVICE["guide"]
+    scale = CALIBRATED["CRT"]
+    assert re.findall(r"CRT:width_scale=([\d.]+)", readme) == [str(scale)] * 3
+    judged = {entry.name: dict(entry.recipe.params) for entry in leaderboard.BOARD}
+    for name in ("ClippedUCB, ridge 150", "TOFU, ridge 250"):
+        for knob, value in judged[name].items():
+            assert f"`{knob}={value:g}`" in ADVICE["guide"]
 
 
 OFFSET = "symmetric, Student's t, offset + 10"

@@ -11,6 +11,7 @@ import re
 import pytest
 
 import came_out as out
+import listing
 import prose
 from heavybandit.replication import real_payoffs
 from prose import Is, Recorded, Shown, Source
@@ -164,6 +165,31 @@ def test_a_number_in_the_description_of_a_figure_stands_in_its_chapter_or_is_lis
     known = in_cells(chapter) | prose.numbers("\n".join(prose.cells(chapter, "markdown")))
     listed = set(FIGURES.get(chapter, "").split())
     assert prose.numbers(prose.NAMED.sub(" ", said)) - known == listed
+
+
+def test_no_number_on_a_page_differs_from_the_list_of_all_numbers() -> None:
+    """In words, code and formulas too. If a change is meant: `python tests/listing.py`."""
+    assert listing.changes() == []
+
+
+def test_a_number_that_is_changed_anywhere_differs_from_the_list(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pages = listing.pages()
+    for name, old, new in (
+        ("README.md", "ridge=264.0", "ridge=0.264"),
+        ("CLAIMS.md", "at one horizon", "at two horizons"),
+        ("ERRATA.md", "32v(1−1/K)", "64v(1−1/K)"),
+        ("book/bounds.md", "120", "220"),
+        ("book/readings.md", "5, 6, 7", "5, 6, 8"),
+        ("notebooks/09_beyond_the_paper.ipynb", "in six cells", "in nine cells"),
+    ):
+        assert old in pages[name]
+        changed = pages | {name: pages[name].replace(old, new, 1)}
+        monkeypatch.setattr(listing, "pages", lambda changed=changed: changed)
+        page, *lines = listing.changes()
+        assert page == f"# {name}"
+        assert [line[0] for line in lines] in (["-", "+"], ["+"])
 
 
 def test_a_number_among_the_errata_stands_in_a_chapter_that_its_row_names() -> None:

@@ -144,8 +144,8 @@ def board(found: dict[str, list[Group]], folder: Path) -> dict[str, Any]:
 
 
 def same(label: str, cost: str, policy: str, percent: float) -> bool:
-    """Whether a line of the board can be a group's: its name begins alike, its cost is the same."""
-    return label.partition(",")[0] == policy and f"{percent:.4f}" == cost
+    """Whether a line of the board can be a group's: its first word is alike, its cost the same."""
+    return re.split(r"\W", label)[0] == policy and f"{percent:.4f}" == cost
 
 
 def in_percent(made: list[Group]) -> Iterator[tuple[int, str, float]]:

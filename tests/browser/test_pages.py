@@ -384,7 +384,7 @@ def test_the_names_of_rows_stay_in_sight_while_a_wide_table_is_scrolled(open_pag
     assert board.locator("thead th").first.inner_text() == "entry"
     beside = page.locator(".wide-table", has_text="beside all other entries with default")
     assert beside.get_attribute("tabindex") is None  # a name above its row leaves room for the rest
-    assert beside.locator("tbody tr.name-above").count() == 17
+    assert beside.locator("tbody tr.name-above").count() == 21
     name = place.locator("tbody tr > :first-child").first
     before = dict(name.bounding_box() or {})
     fades = "e => getComputedStyle(e).maskImage !== 'none'"

@@ -208,9 +208,14 @@ def test_no_order_is_stated_that_the_limits_do_not_support() -> None:
 def test_an_order_must_hold_with_the_constants_of_counter_examples_too() -> None:
     noise = np.random.default_rng(0).normal(size=(1, 8))
     none = {"CRT": 0.0, "TOFU": 0.0}
-    its, whose = "TOFU, other constants", "TOFUs, which is another policy"
-    for name, cost, stated in ((its, 10, []), (its, 80, [(A, B)]), (whose, 10, [(A, B)])):
-        other = Entry(name, "counter")
+    its, circulated = recipe("TOFU", ridge=3.0), recipe("TOFU", ridge=3.0, constants="circulated")
+    for policy, cost, stated in (
+        (its, 10, []),
+        (its, 80, [(A, B)]),
+        (circulated, 10, [(A, B)]),
+        (recipe("CRT"), 10, [(A, B)]),
+    ):
+        other = Entry("TOFU, other constants", "counter", policy)
         costs = np.stack([10 + noise, 90 - noise, cost - noise], axis=2)
         assert board.order(Standings((A, B, other), costs), (A, B), none) == stated
 

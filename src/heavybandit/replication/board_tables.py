@@ -201,16 +201,30 @@ def counter_rows(found: Standings) -> list[dict[str, Any]]:
     rows = []
     for entry in found.entries:
         if entry.group == "counter":
-            policy = entry.recipe.name
+            settings = dict(entry.recipe.params)
+            words = [
+                f"{KNOB_WORDS[key]} {number(settings[key])}"
+                for key in KNOB_WORDS
+                if key in settings
+            ]
             rows.append(
                 {
                     "case": entry.name,
+                    "constants": ", ".join(words),
                     "cost": found.mean(entry),
-                    "beside": f"tuned {policy}",
-                    "its cost": found.mean(Entry(policy, "tuned")),
+                    "beside": f"tuned {entry.recipe.name}",
+                    "its cost": found.mean(Entry(entry.recipe.name, "tuned")),
                 }
             )
     return rows
+
+
+KNOB_WORDS = {
+    "ridge": "λ",
+    "width_scale": "widths ×",
+    "threshold_scale": "thresholds ×",
+    "level_scale": "level ×",
+}
 
 
 def choice_rows(entries: Sequence[Entry], cell: Cell, seed: int) -> list[dict[str, Any]]:

@@ -25,6 +25,7 @@ from .protocol import (
     FIRST_TUNING_SEED,
     HELD_OUT,
     KNOBS,
+    RANGES,
     SIZES,
     TRAINING,
     TUNING_SEEDS,
@@ -105,11 +106,17 @@ class Entry:
         """The policy without what a cell tells it."""
         return self.policy or contestant(self.name, **tuned(self.name))
 
+    @property
+    def kind(self) -> tuple[str, dict[str, Any]]:
+        """The policy and those of its settings that are no knobs."""
+        settings = self.recipe.params
+        return self.recipe.name, {key: value for key, value in settings if key not in RANGES}
+
 
 GROUPS = {
     "tuned": f"tuned constants, {sum(SIZES)} configurations each",
     "defaults": "no tuning at all",
-    "published": "published constants",
+    "published": "constants of theorems, or of public code",
     "counter": "counter-examples to former boards",
 }
 UNTUNED = (
@@ -160,11 +167,10 @@ UNTUNED = (
         recipe("TOFU", ridge=250.0, width_scale=0.002, threshold_scale=0.3),
     ),
     Entry("TOFU, ridge 400", "counter", recipe("TOFU", ridge=400.0, width_scale=1e-6)),
-    # No constants of MENU as it is tuned: these are other plays per round.
     Entry(
         "MENU's public code, ridge 30",
         "counter",
-        recipe("MENU", constants="circulated", ridge=30.0, width_scale=0.5),
+        recipe("MENU", constants="circulated", ridge=30.0, width_scale=0.75),
     ),
 )
 BOARD = (*(Entry(name, "tuned") for name in KNOBS), *UNTUNED)
@@ -356,13 +362,13 @@ def order(
     """All pairs of which the first costs less, by limits that hold for all pairs together.
 
     Also if the other, by its name, could be tuned to cost that much less, and with each of the
-    constants that a counter-example gives it.
+    values of its knobs that a counter-example gives it.
     """
     pairs = [(a, b) for i, a in enumerate(entries) for b in entries[i + 1 :]]
     below = []
     for pair in pairs:
         cheap, dear = sorted(pair, key=found.mean)
-        counters = [e for e in found.group("counter") if e.name.startswith(f"{dear.name},")]
+        counters = [one for one in found.group("counter") if one.kind == dear.kind]
         gaps = [found.gap(one, cheap, len(pairs)) for one in (dear, *counters)]
         if all(gap - off > slack[dear.name] for gap, off in gaps):
             below.append((cheap, dear))

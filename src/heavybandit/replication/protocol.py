@@ -20,10 +20,11 @@ Written down before it is run, and the same for everyone:
   gains: how much lower a longer search might have come in training. It is taken off before a policy
   is said to cost more than another.
 - **Limits.** Costs are averaged over the held-out cells, seed by seed; differences are paired. All
-  differences that a table states have simultaneous limits (Bonferroni, Student's t, 95 % together
-  for that table, so that the same difference may have others elsewhere). No order is stated
-  unless they support it even after the slack of the one that costs more is taken off: for its
-  tuned constants, and likewise for those of every recorded counter-example with that policy.
+  differences in one table have simultaneous limits (Bonferroni, Student's t, 95 % for that table).
+  The same difference can therefore have different limits in two tables. No order is stated unless
+  its table supports it even after the slack of the one that costs more is taken off: for its tuned
+  constants, and likewise for those of every recorded counter-example with that policy. A
+  counter-example has other values of the knobs and is otherwise the policy that was tuned.
 """
 
 from __future__ import annotations

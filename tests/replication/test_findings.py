@@ -193,9 +193,9 @@ SAID: dict[str, dict[str, Source]] = {
             lambda: [out.cost("grows with", p) for p in ("SafeRidge, defaults", RIDGE)],
             "{:.0f}".format,
         ),
-        "LinUCB costs {33.7} %": means("LinUCB, published"),
-        "cost {76.5} to {105.6} %.": means("TOFU, published", "MENU, published"),
-        "HEAVY-OFUL costs {42.1} % and the four baselines {53.8} to {66.6} %": means(
+        "LinUCB costs {33.7} % and the": means("LinUCB, published"),
+        "heavy tails {76.5} to {105.6} %.": means("TOFU, published", "MENU, published"),
+        "HEAVY-OFUL costs {42.1} %, and MoM, CRT, MENU and TOFU {53.8} to {66.6} %": means(
             *(f"{name}, public code, published" for name in ("HeavyOFUL", "TOFU", "MoM"))
         ),
     },

@@ -172,10 +172,14 @@ def test_a_counter_example_stands_beside_its_own_policy_as_tuned() -> None:
     found = board.standings(DATA)
     rows = {row["case"]: row for row in board_tables.counter_rows(found)}
     assert list(rows) == [entry.name for entry in BOARD if entry.group == "counter"]
-    for name, policy in (("MoM, ridge 0.863", "MoM"), ("MENU's public code, ridge 30", "MENU")):
+    for name, policy, constants in (
+        ("MoM, ridge 0.863", "MoM", "λ 0.863, widths × 0.00535"),
+        ("MENU's public code, ridge 30", "MENU", "λ 30, widths × 0.75"),
+    ):
         counter = next(entry for entry in BOARD if entry.name == name)
         assert rows[name] == {
             "case": name,
+            "constants": constants,
             "cost": found.mean(counter),
             "beside": f"tuned {policy}",
             "its cost": found.mean(Entry(policy, "tuned")),

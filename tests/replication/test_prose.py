@@ -71,7 +71,7 @@ LISTED: dict[str, dict[str, str]] = {  # chapter → why → numbers
         ELSEWHERE: "1.3 2.5 48,000 1,100 2.09 1.71 520 1.54",  # the last four: former measurements
     },
     "09": {
-        SETTING: "900 1.4826 0.002",
+        SETTING: "900 1.4826",
         LITERATURE: "2310.18701 2506.04775",
         ELSEWHERE: "84.7 6.5",  # of the third board; β with another κ
     },

@@ -202,11 +202,8 @@ def counter_rows(found: Standings) -> list[dict[str, Any]]:
     for entry in found.entries:
         if entry.group == "counter":
             settings = dict(entry.recipe.params)
-            words = [
-                f"{KNOB_WORDS[key]} {number(settings[key])}"
-                for key in KNOB_WORDS
-                if key in settings
-            ]
+            told = {key: words for key, words in KNOB_WORDS.items() if key in settings}
+            words = [f"{words} {_short(settings[key])}" for key, words in told.items()]
             rows.append(
                 {
                     "case": entry.name,
@@ -217,6 +214,11 @@ def counter_rows(found: Standings) -> list[dict[str, Any]]:
                 }
             )
     return rows
+
+
+def _short(value: float) -> str:
+    """As it was written down, but with a power of ten where it is small."""
+    return f"{value:,g}" if value >= 1e-4 else number(value)
 
 
 KNOB_WORDS = {

@@ -66,11 +66,25 @@ class Closed(Frozen):
         raise ValueError(f"no member {name} = {value}")
 
 
+class Deaf(Slotted):
+    """Drops what is written on it without an error, as does the next that has a __dict__."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name, value):
+        if name == "payoffs":
+            super().__setattr__(name, value)
+
+
+class DeafWithRoom(Deaf):
+    pass
+
+
 def replayed(policy):
     return hb.replay(policy, np.full((6, 2, 1), 0.5), [0] * 6, [1.0] * 6)
 
 
-@pytest.mark.parametrize("kind", [Slotted, Frozen, Closed])
+@pytest.mark.parametrize("kind", [Slotted, Frozen, Closed, Deaf, DeafWithRoom])
 @pytest.mark.parametrize("play", [lambda p: hb.simulate(p, TwoArms()), replayed])
 def test_a_policy_that_cannot_be_written_on_is_refused_too_when_it_has_played(kind, play):
     policy, other = kind(), kind()

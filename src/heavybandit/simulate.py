@@ -102,8 +102,8 @@ def simulate(policy: Any, world: World, seed: int = 0, **options: Unpack[Options
     progress     True for a bar on stderr, or a function that is told how many plays were just made
 
     A policy of one's own that has played is refused. What cannot be noticed: that another wrapper
-    shares its learner, or that it is a shallow copy; and only the last few that have `__slots__`
-    and no `__dict__` are remembered.
+    shares its learner, or that it is a shallow copy; and of those on which nothing can be written,
+    as with `__slots__` and no `__dict__`, only the last few are remembered, and no copies.
 
     A noise of one's own is refused if some of its draws, at most 4,000, come out otherwise in parts
     than at once. `check_noise` compares 100,000; neither finds what shows more rarely. A world of

@@ -25,7 +25,7 @@ from .engine.state import DEPTH, Ints
 from .fresh import check_fresh, note_played
 from .instances import OwnWorld, contexts_out_of_order
 from .noise import Noise, as_noise, payoff_form
-from .noise.own import REMEDY, out_of_order
+from .noise.own import out_of_order, remedy
 from .policy import CONTEXT_STREAM, LARGEST, LONGEST, NOISE_STREAM, Floats, stream, told_norm
 
 Report = Callable[[int], object]  # is told how many plays were just made
@@ -168,7 +168,7 @@ def check_order(players: list[_Player], world: World) -> None:
     if out_of_order(world.noise, sum(p.policy.plays * p.policy.rounds for p in players)):
         raise ValueError(
             f"draws of the noise {world.noise.name} depend on how many are asked for at once, so "
-            f"that policies would not meet the same noise; {REMEDY}"
+            f"that policies would not meet the same noise; {remedy(world.noise)}"
         )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from ..checks import real_numbers, unmasked, whole
 from ..instances import contexts_in_parts, section6
 from ..noise import Additive, FloatArray, Noise, OwnNoise, StudentT, as_noise
-from ..noise.own import PARTS, REMEDY, in_order, parts_of
+from ..noise.own import PARTS, in_order, parts_of, remedy
 from ..policy import LONGEST, told_norm
 from ..simulate import World, simulate
 from .loading import arguments_of, files_of, told
@@ -193,7 +193,7 @@ def _unlike_a_stream(noise: Noise, twin: Noise) -> list[str]:
         if not in_order(noise, parts):
             return [
                 f"{', '.join(f'{n:,}' for n in parts)} draws one after the other must be the same "
-                f"as {sum(parts):,} at once; {REMEDY}"
+                f"as {sum(parts):,} at once; {remedy(noise)}"
             ]
     return []
 

@@ -310,6 +310,60 @@ def test_laws_that_depend_on_the_block_are_drawn_in_order(law):
     assert kind.own.one_by_one
 
 
+def from_a_seed(_, n):
+    return np.random.RandomState(0).standard_normal(n)
+
+
+class FromASeed:
+    def rvs(self, size, random_state):
+        return from_a_seed(random_state, size)
+
+
+class FromItsOwn:
+    def __init__(self):
+        self.rng = np.random.default_rng(1)
+
+    def draw(self, _, n):
+        return self.rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("one_by_one", [None, True])
+@pytest.mark.parametrize("law", [from_a_seed, FromASeed(), FromItsOwn()])
+def test_a_law_that_draws_from_elsewhere_is_refused_and_not_one_number_repeated(law, one_by_one):
+    own = noise.InOrder(law, one_by_one=one_by_one)
+    with pytest.raises(ValueError, match="draw must take its numbers from the rng that it is give"):
+        own.draw(np.random.default_rng(2), 1)
+    with pytest.raises(ValueError, match="numbers from the rng"):
+        hb.simulate(hb.Uniform(50, 20, 10), hb.section6(own))
+    (said,) = hb.check_noise(lambda: own)
+    assert "draw must take its numbers from the rng" in said
+
+
+def test_a_noise_that_draws_from_elsewhere_is_not_advised_to_do_so_one_by_one():
+    own = type("Own", (), {"draw": staticmethod(from_a_seed)})
+    with pytest.raises(ValueError, match="not meet the same noise; draw must take its numbers fr"):
+        hb.simulate(hb.Uniform(50, 20, 10), hb.section6(own()))
+    (said,) = hb.check_noise(own)
+    assert "draw must take its numbers from the rng" in said
+    assert "InOrder" not in said
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        lambda _, n: np.zeros(n),
+        lambda rng, n: np.full(n, 0.5) if n == 1 else rng.random(n) * 0 + 0.5,
+        lambda rng, n: rng.spawn(1)[0].standard_normal(n),
+    ],
+    ids=["constant", "constant, if alone", "from a generator made of the given one"],
+)
+def test_a_law_that_needs_no_number_of_the_given_generator_is_as_good(law):
+    own = noise.InOrder(law, one_by_one=True)
+    assert own.draw(np.random.default_rng(2), 0).size == 0
+    assert own.draw(np.random.default_rng(2), 3).size == 3
+    hb.simulate(hb.Uniform(50, 20, 10), hb.section6(own))
+
+
 def test_a_law_can_be_drawn_one_by_one_without_being_asked_before():
     asked = []
 

@@ -25,6 +25,15 @@ LEAST_DELTA = 1e-200
 """Below, 2T²/δ and its like could be infinite."""
 
 
+def ended(what: str, error: StopIteration) -> RuntimeError:
+    """What to raise for a StopIteration out of the reader's code, with the lines it came from.
+
+    It must not leave this package: a caller's `map` or generator would take it for its own end.
+    """
+    said = f"{what} raised StopIteration: it asked an iterator that had run out"
+    return RuntimeError(said).with_traceback(error.__traceback__)
+
+
 def whole(name: str, value: SupportsIndex, least: int, most: int | None = None) -> int:
     """A whole number of at least `least`, and of at most `most` if that is given."""
     try:

@@ -51,7 +51,8 @@ def note_played(policy: Any, rounds: int) -> None:
     for write in (setattr, object.__setattr__):  # the second also on a frozen dataclass
         with suppress(Exception):  # a policy's own __setattr__ may raise anything
             write(policy, PLAYED, rounds)
-            return
+            if getattr(policy, PLAYED) == rounds:  # it may have been dropped without an error
+                return
     _unwritable[id(policy)] = policy, rounds
     if len(_unwritable) > MOST_UNWRITABLE:
         del _unwritable[next(iter(_unwritable))]

@@ -12,7 +12,8 @@
     Thompson    Thompson sampling on ridge regression, Agrawal, Goyal 2013 (ICML, arXiv 1209.3352):
                 older than the paper, not made for heavy tails, and randomised
 
-`heavybandit.engine` has their compiled twins; the tests hold them equal, arm by arm.
+`heavybandit.engine` has their compiled twins; the tests hold them equal, arm by arm,
+for values of the size that reading R4 in `paper` names.
 
 Where the formulas come from, and what could not be confirmed: we had no access to the texts.
 HEAVY-OFUL's follow public code that is apparently its authors' (jyhuang78/Heavy-LSVI-UCB,

@@ -2,7 +2,8 @@
 
 Read this beside the PDF. Step numbers are the paper's, names are the paper's, the whole history is
 kept and gone through again in every round, and nothing is clever. `heavybandit.engine` holds the
-same policies compiled and streaming; the tests hold the two equal, arm by arm.
+same policies compiled and streaming; the tests hold the two equal, arm by arm, for values of the
+size that R4 names.
 
     V  (n, d)  contexts played so far (in this stage)     V_t
     Y  (n, r)  their payoffs, r plays per round           r^j_{τ,a_τ}
@@ -13,7 +14,9 @@ What the paper leaves open is read as follows:
     R1   T counts plays.
     R2   t counts rounds.
     R3   Regret is counted in means, never in noisy payoffs.
-    R4   Among values within `TIE` of the best, the lowest index wins.
+    R4   Among values within `TIE` of the best, the lowest index wins. `TIE` is absolute, for values
+         of about 1, as the model's are. Rounding may exceed it where payoffs are 10⁴ and more and
+         v, their square, is 10⁸; then a policy and its twin may choose different arms in a tie.
     R5   The median of an even count is the lower of the middle two: the paper's estimator is one of
          the r estimators, so it must be one of the middle two.
     R6   A₁ = I.

@@ -21,7 +21,11 @@ from . import checks
 Floats = NDArray[np.float64]
 
 TIE = 1e-9
-"""Values this close count as equal; readings R4 and R15 in `heavybandit.paper` say how."""
+"""Values this close count as equal; readings R4 and R15 in `heavybandit.paper` say how.
+
+It is absolute, for values of about 1, as the model's payoffs are. Rounding may exceed it where
+payoffs are 10⁴ and more and v, their square, is 10⁸; then a policy and its literal twin may choose
+different arms in a tie."""
 
 LONGEST = 1.0 + 1e-6
 """Contexts may be this long: a unit vector normalised in single precision still passes."""

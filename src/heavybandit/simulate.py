@@ -18,14 +18,14 @@ from typing import Any, Protocol, TypedDict, Unpack
 
 import numpy as np
 
-from .checks import real_numbers, unchangeable, whole
+from .checks import ended, real_numbers, unchangeable, whole
 from .engine import Compiled
 from .engine.offers import contexts, draw, price
 from .engine.state import DEPTH, Ints
 from .fresh import check_fresh, note_played
 from .instances import OwnWorld, contexts_out_of_order
 from .noise import Noise, as_noise, payoff_form
-from .noise.own import REMEDY, out_of_order
+from .noise.own import out_of_order, remedy
 from .policy import CONTEXT_STREAM, LARGEST, LONGEST, NOISE_STREAM, Floats, stream, told_norm
 
 Report = Callable[[int], object]  # is told how many plays were just made
@@ -102,8 +102,8 @@ def simulate(policy: Any, world: World, seed: int = 0, **options: Unpack[Options
     progress     True for a bar on stderr, or a function that is told how many plays were just made
 
     A policy of one's own that has played is refused. What cannot be noticed: that another wrapper
-    shares its learner, or that it is a shallow copy; and only the last few that have `__slots__`
-    and no `__dict__` are remembered.
+    shares its learner, or that it is a shallow copy; and of those on which nothing can be written,
+    as with `__slots__` and no `__dict__`, only the last few are remembered, and no copies.
 
     A noise of one's own is refused if some of its draws, at most 4,000, come out otherwise in parts
     than at once. `check_noise` compares 100,000; neither finds what shows more rarely. A world of
@@ -168,7 +168,7 @@ def check_order(players: list[_Player], world: World) -> None:
     if out_of_order(world.noise, sum(p.policy.plays * p.policy.rounds for p in players)):
         raise ValueError(
             f"draws of the noise {world.noise.name} depend on how many are asked for at once, so "
-            f"that policies would not meet the same noise; {REMEDY}"
+            f"that policies would not meet the same noise; {remedy(world.noise)}"
         )
 
 
@@ -196,7 +196,11 @@ def _play_together(
     plays = players[0].policy.plays
     rounds = max(p.policy.rounds for p in players)
     name = world_name(world)
-    given = real_numbers(f"theta_star of world {name}", world.theta_star(seed))
+    try:
+        theta_star = world.theta_star(seed)
+    except StopIteration as error:
+        raise ended(f"theta_star of world {name}", error) from error
+    given = real_numbers(f"theta_star of world {name}", theta_star)
     theta = np.array(given, dtype=np.float64)
     if theta.shape != (world.dim,) or not np.isfinite(theta).all():
         raise ValueError(
@@ -210,7 +214,14 @@ def _play_together(
     best = np.empty(block)
     for first in range(0, rounds, block):
         n = min(block, rounds - first)
-        offered = real_numbers(f"contexts of world {name}", contexts(world, rng, first, n, plays))
+        try:
+            drawn = contexts(world, rng, first, n, plays)
+        except StopIteration as error:  # of a log that is read by next()
+            raise ValueError(
+                f"contexts of world {name} have run out in rounds {first + 1} to {first + n}, and "
+                f"{rounds} are to be played; give the policy a shorter horizon"
+            ) from error
+        offered = real_numbers(f"contexts of world {name}", drawn)
         X = np.require(offered, np.float64, ["C", "W"])  # kernels are compiled for such alone
         if X.shape[1:] == (world.n_arms, world.dim) and len(X) < n:
             raise ValueError(
@@ -279,7 +290,11 @@ class _Player:
 
     def _draws(self, n: int) -> Floats:
         """The noise of the next n plays."""
-        drawn = real_numbers("draws of the noise", draw(self.world.noise, self.rng, n))
+        try:
+            drawn = draw(self.world.noise, self.rng, n)
+        except StopIteration as error:
+            raise ended(f"draw of the noise {world_name(self.world.noise)}", error) from error
+        drawn = real_numbers("draws of the noise", drawn)
         draws = np.ascontiguousarray(drawn, dtype=np.float64)
         if draws.shape != (n,):
             raise ValueError(
@@ -298,7 +313,10 @@ class _Player:
 
     def _payoffs(self, mean: float, draws: Floats) -> Floats:
         """What the plays of a round are said to have paid."""
-        return self.world.noise.payoffs(mean, draws)
+        try:
+            return self.world.noise.payoffs(mean, draws)
+        except StopIteration as error:
+            raise ended(f"payoffs of the noise {world_name(self.world.noise)}", error) from error
 
     def _play_rounds(
         self,
@@ -320,6 +338,8 @@ class _Player:
                 if "read-only" in str(error) or "WRITEABLE" in str(error):
                     error.add_note("contexts are read-only, so copy them first: contexts.copy()")
                 raise
+            except StopIteration as error:
+                raise ended(f"select of {self.name}", error) from error
             try:
                 arm = operator.index(answer)
             except TypeError:
@@ -338,7 +358,10 @@ class _Player:
                     f"the noise gave one that is not in round "
                     f"{self.played + t + 1}"
                 )
-            policy.update(payoffs)
+            try:
+                policy.update(payoffs)
+            except StopIteration as error:
+                raise ended(f"update of {self.name}", error) from error
             regret += plays * (best[t] - mean)
             curve[t] = regret
             arms[t] = arm
@@ -371,7 +394,7 @@ def mention_length(world: Any, theta: Floats, stacklevel: int) -> None:
 
 
 def world_name(world: Any) -> str:
-    """The world's name as it stands in tables and messages."""
+    """The name of a world, or a noise, as it stands in tables and messages."""
     return str(getattr(world, "name", type(world).__name__))
 
 

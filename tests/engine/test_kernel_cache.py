@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -143,27 +144,84 @@ def test_without_any_place_kernels_are_compiled_for_the_moment(monkeypatch: pyte
     assert said == ["no folder can be written, so its kernels are compiled again in every process"]
 
 
-class Kernel:
-    """As much of a compiled function as is looked at."""
+def kernel_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A kernel whose binaries are kept in a folder, as a new process finds it."""
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(folder))
 
-    def __init__(self, folder: Path) -> None:
-        self.__name__, self.stats = "play", SimpleNamespace(cache_path=str(folder))
+    def play(x: int) -> int:
+        return x + 1
+
+    return numba.njit(cache=True, _nrt=False)(play)
+
+
+@pytest.fixture
+def heard(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What is said about a kernel that TOFU is about to call."""
+    monkeypatch.delenv(_cache.QUIET, raising=False)
+
+    def ask(kernel: Any) -> str:
+        _cache.announce_compilation(kernel, "TOFU")
+        return capsys.readouterr().err
+
+    return ask
 
 
 def test_that_kernels_are_compiled_is_said_without_a_terminal_too_and_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, heard: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(_cache.QUIET)
-    new, old = Kernel(tmp_path / "new"), Kernel(tmp_path)
-    (tmp_path / "drive.play-12.py311.nbi").write_text("compiled")
-    for kernel, policy in ((new, "CRT"), (new, "LinUCB"), (old, "TOFU")):
-        _cache.announce_compilation(kernel, policy)
-    said = capsys.readouterr().err
+    kernel = kernel_in(tmp_path, monkeypatch)
+    said = heard(kernel)
     assert said.count("\n") == 1
-    assert re.search("compiling CRT .* up to half a minute, once", said)
+    assert re.search("compiling TOFU .* up to half a minute, once", said)
+    assert heard(kernel) == ""
+    kernel(1)
+    assert heard(kernel_in(tmp_path, monkeypatch)) == ""
     monkeypatch.setenv(_cache.QUIET, "1")
-    _cache.announce_compilation(Kernel(tmp_path / "new"), "CRT")
-    assert capsys.readouterr().err == ""
+    assert heard(kernel_in(tmp_path / "new", monkeypatch)) == ""
+
+
+@pytest.mark.parametrize("theirs", ["python", "processor", "numba", "removed", "unreadable"])
+def test_binaries_that_numba_will_not_use_here_do_not_keep_it_silent(
+    theirs: str, tmp_path: Path, heard: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel_in(tmp_path, monkeypatch)(1)
+    (index,), (binary,) = tmp_path.rglob("*.nbi"), tmp_path.rglob("*.nbc")
+    if theirs == "python":
+        tag = f".py{sys.version_info[0]}{sys.version_info[1]}"
+        for path in (index, binary):
+            path.rename(path.with_name(path.name.replace(tag, ".py399")))
+    elif theirs == "processor":
+        monkeypatch.setattr("numba.config.CPU_NAME", "generic")
+    elif theirs == "numba":
+        monkeypatch.setattr("numba.__version__", "0.0")
+    elif theirs == "removed":
+        binary.unlink()
+    else:
+        index.write_bytes(b"no index")
+    assert "compiling TOFU" in heard(kernel_in(tmp_path, monkeypatch))
+
+
+def test_a_numba_that_keeps_its_index_elsewhere_is_not_trusted_to_have_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = kernel_in(tmp_path, monkeypatch)
+    kernel(1)
+    assert _cache._compiled_for_here(kernel)
+    other = SimpleNamespace(stats=kernel.stats, targetctx=kernel.targetctx)
+    assert not _cache._compiled_for_here(other)
+
+
+def test_of_kernels_that_are_there_nothing_is_said() -> None:
+    """In a process of its own, as a reader's second run is."""
+    script = (
+        "import heavybandit as hb; hb.simulate(hb.Uniform(9, 5, 3), hb.section6(n_arms=5, dim=3))"
+    )
+    env = {k: v for k, v in os.environ.items() if k != _cache.QUIET}
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True
+        )
+    assert done.stderr == ""
 
 
 def test_every_family_of_kernels_is_compiled_before_the_tests() -> None:

@@ -126,6 +126,19 @@ def test_what_two_policies_share_outside_their_class_is_not_taken_for_random_num
         assert place in said
 
 
+@pytest.mark.parametrize("most", [1, 2, 4, 20, 100])
+def test_what_all_policies_of_a_class_count_together_does_not_come_round_again(most):
+    def select(self, _):
+        return len(self.seen) % 4
+
+    def update(self, _):
+        self.seen.append(0)
+
+    for given in ({"rounds": most}, {"horizon": most}):
+        (said,) = hb.check_policy(spoilt(Mine, seen=[], select=select, update=update), **given)
+        assert "all of them share seen of the class" in said
+
+
 # Noises.
 
 

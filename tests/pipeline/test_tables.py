@@ -68,6 +68,55 @@ def test_a_file_that_is_as_it_should_be_is_not_rewritten(tiny_store, data):
     assert check_files("tiny", data) == []
 
 
+FOREIGN = [b"my own notes\n", b"\nmy own notes", b"\xff\xfe", b"run,plays,regret,why\n0,1,2,3\n"]
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        *((file, content) for file in FILES for content in FOREIGN),
+        *(("tiny.json", b) for b in (b"{}", b"[]", b'{"experiment": "tiny"}', b"null")),
+    ],
+)
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_file_of_somebody_elses_is_not_overwritten(tiny_store, data, file, content, alone):
+    if alone:
+        shutil.rmtree(data)
+        data.mkdir()
+    else:
+        change_lines(data, "curves", lambda lines: lines[:-1])  # would be renewed
+    (data / file).write_bytes(content)
+    before = contents(data)
+    with pytest.raises(
+        StoreError, match=rf"{re.escape(file)} was not written by a sweep .* --data"
+    ):
+        consolidate(TINY, tiny_store, data)
+    assert contents(data) == before
+
+
+@pytest.mark.parametrize("length", [0, 1, 30, 300])
+def test_results_of_ours_that_were_cut_short_are_renewed(tiny_store, data, length):
+    wanted = contents(data)
+    for name in FILES:
+        (data / name).write_bytes(wanted[name][:length])
+    consolidate(TINY, tiny_store, data)
+    assert contents(data) == wanted
+
+
+@pytest.mark.parametrize("renewed", [0, 1, 2])
+def test_results_of_an_older_version_are_renewed_and_again_after_an_interruption(
+    tiny_store, data, renewed
+):
+    wanted = contents(data)
+    for kind in ("runs", "curves"):
+        change_lines(data, kind, lambda lines: [f"old_{line}" for line in lines])
+    seal_again(data)
+    for name in FILES[:renewed]:
+        (data / name).write_bytes(wanted[name])
+    consolidate(TINY, tiny_store, data)
+    assert contents(data) == wanted
+
+
 def test_an_unfinished_experiment_is_an_error_that_counts_and_says_how_to_go_on(
     tiny_store, tmp_path
 ):

@@ -103,5 +103,20 @@ def announce_compilation(kernel: Any, policy: str) -> None:
     if stats is None or not stats.cache_path or kernel in _announced:
         return
     _announced.add(kernel)
-    if not list(Path(stats.cache_path).glob(f"*.{kernel.__name__}-*.nbi")):
+    if not _compiled_for_here(kernel):
         say(f"compiling {policy} and what shares its kernels; this takes up to half a minute, once")
+
+
+def _compiled_for_here(kernel: Any) -> bool:
+    """Whether numba will find this kernel compiled for this Python and for this processor.
+
+    Other Pythons have indices of their own in the same folder; machines that share a home share an
+    index too, with entries for each kind of processor. No public part of numba says what is in it,
+    so whatever is not as expected counts as not compiled: better said once too often.
+    """
+    with suppress(Exception):
+        target = kernel.targetctx.codegen().magic_tuple()
+        index = kernel._cache._cache_file._load_index()
+        folder = Path(kernel.stats.cache_path)
+        return any(key[1] == target and (folder / file).exists() for key, file in index.items())
+    return False

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
@@ -53,6 +54,8 @@ REMEDY = (
     "numbers each, or let hb.noise.InOrder(noise, one_by_one=True) ask for them one by one"
 )
 
+FROM_RNG = "draw must take its numbers from the rng that it is given, and it left rng as it was"
+
 
 def parts_of(n: int) -> tuple[int, ...]:
     """n as PARTS, most of the rest, and a few at the end, for what is last has no consequence."""
@@ -71,6 +74,29 @@ def in_order(noise: Any, parts: tuple[int, ...] = PARTS, seed: int = 1) -> bool:
     """Whether draws in parts are the same as at once, as far as so many draws can tell."""
     pieces, once = both_ways(noise, parts, seed)
     return np.array_equal(np.concatenate(pieces), once)
+
+
+def from_elsewhere(draw: Callable[[Any, int], Any]) -> bool:
+    """Whether draws differ from one another though their generator has not moved.
+
+    A noise that is constant needs no generator.
+    """
+    rng = np.random.default_rng(1)
+    before = position(rng)
+    with suppress(Exception):  # what else is wrong with it is said where it is used
+        return np.unique(draw(rng, MANY)).size > 1 and position(rng) == before
+    return False
+
+
+def position(rng: Any) -> tuple[str, int]:
+    """What changes in a generator when something is drawn, or another is made from it."""
+    bits = rng.bit_generator
+    return str(bits.state), getattr(bits.seed_seq, "n_children_spawned", 0)
+
+
+def remedy(noise: Any) -> str:
+    """What to do about a noise whose draws depend on how many are asked for at once."""
+    return FROM_RNG if from_elsewhere(noise.draw) else REMEDY
 
 
 def out_of_order(noise: Any, plays: int) -> bool:
@@ -158,9 +184,13 @@ class InOrder:
 
     def draw(self, rng: np.random.Generator, n: int) -> FloatArray:
         """The next n numbers: at once if that makes no difference, else one after the other."""
-        if self.one_by_one:
-            return np.array([self._drawn(rng, 1).item() for _ in range(n)]) - self.shift
-        return self._drawn(rng, n) - self.shift
+        if not self.one_by_one:
+            return self._drawn(rng, n) - self.shift
+        before = position(rng)
+        drawn = np.array([self._drawn(rng, 1).item() for _ in range(n)])
+        if n and position(rng) == before and from_elsewhere(self._ask):  # one number, repeated
+            raise ValueError(f"{FROM_RNG} ({self.name})")
+        return drawn - self.shift
 
     def _drawn(self, rng: np.random.Generator, n: int) -> FloatArray:
         drawn = checks.real_numbers(f"draws of {self.name}", self._ask(rng, n))

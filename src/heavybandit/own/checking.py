@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,7 +13,7 @@ import numpy as np
 from ..checks import real_numbers, unmasked, whole
 from ..instances import contexts_in_parts, section6
 from ..noise import Additive, FloatArray, Noise, OwnNoise, StudentT, as_noise
-from ..noise.own import PARTS, REMEDY, in_order, parts_of
+from ..noise.own import PARTS, in_order, parts_of, remedy
 from ..policy import LONGEST, told_norm
 from ..simulate import World, simulate
 from .loading import arguments_of, files_of, told
@@ -32,7 +33,8 @@ def check_policy(
 
     `build` is a class, or any function, that is called as
     build(horizon=…, n_arms=4, dim=3, **parameters) and gives a policy. At most `rounds` of its
-    rounds are played, twice: the same policy must choose the same arms.
+    rounds are played, twice: the same policy must choose the same arms. It is a prime number of
+    them, so that what two policies share and count by does not come round again.
     """
     given = {"horizon": horizon, "n_arms": N_ARMS, "dim": DIM, **parameters}
     policy, files, problems = _built(build, given)
@@ -77,6 +79,7 @@ def _built(build: Callable[..., Any], given: dict[str, Any]) -> tuple[Any, set[s
 def unrepeatable(fresh: Callable[[], Any], world: World, rounds: int, seed: int = 0) -> str | None:
     """What is to be said if two fresh policies part ways in their first rounds; else None."""
     policy = fresh()
+    rounds = _prime(min(rounds, policy.rounds))
     before = _shared(policy)
     first, second = (_arms(one, world, rounds, seed) for one in (policy, fresh()))
     if first == second:
@@ -93,6 +96,12 @@ def unrepeatable(fresh: Callable[[], Any], world: World, rounds: int, seed: int 
         f"two fresh policies must choose the same arms in the same world, "
         f"they chose {first[t]} and {second[t]} in round {t + 1}; {cure}"
     )
+
+
+def _prime(most: int) -> int:
+    """The largest prime number up to `most`, or that number if there is none."""
+    primes = (n for n in range(most, 1, -1) if all(n % k for k in range(2, math.isqrt(n) + 1)))
+    return next(primes, most)
 
 
 def _shared(policy: Any) -> dict[str, bytes]:
@@ -184,7 +193,7 @@ def _unlike_a_stream(noise: Noise, twin: Noise) -> list[str]:
         if not in_order(noise, parts):
             return [
                 f"{', '.join(f'{n:,}' for n in parts)} draws one after the other must be the same "
-                f"as {sum(parts):,} at once; {REMEDY}"
+                f"as {sum(parts):,} at once; {remedy(noise)}"
             ]
     return []
 

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import flag, unchangeable, unmasked, whole
+from ..checks import ended, flag, unchangeable, unmasked, whole
 from ..engine.state import Ints
 from ..fresh import check_fresh, note_played
 from ..policy import LARGEST, LONGEST, NOISE_STREAM, Floats, stream, told_norm
@@ -104,7 +104,10 @@ def replay(
             note_played(policy, offered)
             report(1)
             if _answer(policy, name, log.X[t], t) == log.arms[t] and u[t] < chance[t]:
-                policy.update(log.payoffs[t : t + 1].copy())
+                try:
+                    policy.update(log.payoffs[t : t + 1].copy())
+                except StopIteration as error:
+                    raise ended(f"update of {name}", error) from error
                 used.append(t)
             elif hasattr(policy, "decline"):
                 policy.decline()
@@ -149,7 +152,10 @@ def _mean_and_limit(payoffs: Floats, weights: Floats, groups: Ints) -> tuple[flo
 
 
 def _answer(policy: Any, name: str, X: Floats, t: int) -> int:
-    answer = policy.select(X)
+    try:
+        answer = policy.select(X)
+    except StopIteration as error:
+        raise ended(f"select of {name}", error) from error
     try:
         arm = operator.index(answer)
     except TypeError:

@@ -82,7 +82,10 @@ def file_names(name: str) -> tuple[str, str]:
 
 
 def consolidate(experiment: Plan, store: Store, folder: str | Path) -> list[Path]:
-    """Write an experiment's finished runs as text into a folder; returns the files."""
+    """Write an experiment's finished runs as text into a folder; returns the files.
+
+    Results of ours are replaced, however old or broken; nobody else's file is (`check_place`).
+    """
     specs = experiment.runs()
     records = [record for spec in specs if (record := store.record(spec)) is not None]
     missing = len(specs) - len(records)
@@ -117,11 +120,48 @@ def consolidate(experiment: Plan, store: Store, folder: str | Path) -> list[Path
     texts[f"{experiment.name}.json"] = sidecar_text(about, texts)
     target = Path(folder)
     try:
+        check_place(experiment, target)
         target.mkdir(parents=True, exist_ok=True)
         return [write_if_new(target / name, text) for name, text in texts.items()]
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
         raise StoreError(f"cannot write results into {target}: {named}{error.strerror}") from error
+
+
+def check_place(experiment: Plan, folder: str | Path) -> None:
+    """Refuse a folder in which another's file has the name of one of an experiment's.
+
+    A sidecar of ours is known by its members. A table of ours has the columns of now, or is what
+    the sidecar beside it was made with, in an older version. One that was cut short is ours too.
+    """
+    folder, name, first = Path(folder), experiment.name, experiment.runs()[0]
+    sidecar, made = folder / f"{name}.json", dict[str, str]()
+    begins = f'{{\n "experiment": {{\n  "name": "{name}"'.encode()
+    if sidecar.exists():
+        raw = bytes_of(sidecar)
+        try:
+            record = json.loads(raw)
+            ours = {"experiment", "made_with", "files"} <= record.keys()
+            made = dict(record["files"]) if ours else {}
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            ours = raw.startswith(begins) or begins.startswith(raw)
+        if not ours:
+            raise _foreign(sidecar)
+    for file, columns in zip(file_names(name), (first.columns, first.curve_columns), strict=True):
+        path = folder / file
+        if not path.exists():
+            continue
+        raw, header = bytes_of(path), ",".join(columns).encode()
+        ours = raw.partition(b"\n")[0].rstrip() == header or header.startswith(raw)
+        if not ours and sha256(raw) != made.get(file):
+            raise _foreign(path)
+
+
+def _foreign(path: Path) -> StoreError:
+    return StoreError(
+        f"{path} was not written by a sweep and would be overwritten; move it away, or let results "
+        f"go into another folder with --data"
+    )
 
 
 def _about(experiment: Plan, versions: dict[str, Any]) -> dict[str, Any]:

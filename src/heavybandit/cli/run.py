@@ -20,6 +20,7 @@ from ..instances import OwnWorld
 from ..noise import SECTION6, OwnNoise, as_noise
 from ..own.checking import check_noise, unrepeatable, world_problems
 from ..own.loading import FILE_AND_NAME, arguments_of, files_of, load, place, told
+from ..pipeline.interrupts import check
 from ..pipeline.recipes import NOISES, WORLDS, Recipe, read_noise, recipe
 from ..policy import SHOWN
 from ..simulate import Options, Run, simulate
@@ -187,6 +188,7 @@ def do_run(options: argparse.Namespace) -> int:
                 _check_repeatable(one, shape, world, seed)
         points: int | list[int] = 200
         for one, policy in zip(together, policies, strict=True):
+            check()
             with _ToldApart(one, files):
                 how: Options = {"checkpoints": points, "progress": sys.stderr.isatty()}
                 if asked:

@@ -14,6 +14,7 @@ import pytest
 from scipy.stats import t as student
 
 import heavybandit as hb
+from heavybandit.cli import main
 from heavybandit.own.templates.noise import MyNoise
 from heavybandit.own.templates.policy import MyPolicy
 from heavybandit.own.templates.world import MyWorld
@@ -237,6 +238,18 @@ def test_a_moment_that_is_infinite_is_said_to_be_with_the_way_out(typed, refused
     assert "SupBTC needs a bound on the moment of order 1+eps = 2, which is infinite" in said
     assert "smaller eps" in said
     typed(f"{line}:eps=0.4")
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("world", ["section6", "lower_bound", "around.py:MyWorld"])
+@pytest.mark.parametrize("noise", ["", " "])
+def test_an_empty_noise_is_not_taken_for_none(capsys, world, noise):
+    """As of a variable of the shell that is not set."""
+    assert main(["run", "LinUCB", "--world", world, "--noise", noise, "--horizon", "50"]) == 2
+    out, said = capsys.readouterr()
+    assert out == ""
+    assert said.startswith("heavybandit: --noise ")
+    assert ("--noise is empty" in said) == (world != "lower_bound")
 
 
 # Figures.

@@ -97,7 +97,11 @@ def own_noise(path: str, name: str, params: dict[str, Any]) -> Any:
     return replace(law, called=called) if isinstance(law, OwnNoise) else law
 
 
-def _noise(text: str) -> Any:
+def _noise(text: str | None) -> Any:
+    if text is None:
+        return "student-t"
+    if not text.strip():  # perhaps of a variable of the shell that is not set
+        raise ValueError("--noise is empty: name a noise, or leave it out for student-t")
     filed = FILE_AND_NAME.fullmatch(text)
     if filed:
         pairs = filed["rest"].split(",") if filed["rest"] is not None else []
@@ -123,10 +127,10 @@ def _world(options: argparse.Namespace) -> Any:
         raise unknown("world", options.world, WORLDS)
     if options.world == "lower_bound":
         params = {"dim": 9, "n_arms": 4, "eps": 1.0, "horizon": options.horizon} | params
-        if options.noise:
+        if options.noise is not None:
             raise ValueError("--noise does not go with lower_bound, which has its own payoffs")
     else:
-        params["noise"] = _noise(options.noise or "student-t")
+        params["noise"] = _noise(options.noise)
     check_settings(options.world, WORLDS[options.world], params, ("horizon",))
     return recipe(options.world, **params).build(WORLDS)
 
@@ -140,10 +144,10 @@ def _own_world(
         params = read_settings(filed["rest"].split(","), "--world") | params
     known = arguments_of(build)
     if "noise" in known:
-        named = _noise(options.noise or "student-t")
+        named = _noise(options.noise)
         named = named.build(NOISES) if isinstance(named, Recipe) else named
         params["noise"] = SECTION6[named] if isinstance(named, str) else named
-    elif options.noise:
+    elif options.noise is not None:
         raise ValueError(f"--noise needs a world with an argument noise; {called} has none")
     if "horizon" in known:
         params.setdefault("horizon", options.horizon)

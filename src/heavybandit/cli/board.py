@@ -45,7 +45,9 @@ def _check(options: argparse.Namespace) -> int:
     from ..replication import plotting
     from ..replication.protocol import HELD_OUT
     from . import entering
+    from .results import check_plays
 
+    check_plays(options.plays)
     seed = secrets.randbelow(2**31) if options.seed is None else whole("--seed", options.seed, 0)
     if options.plot:
         plotting.check_figure_name(options.plot)

@@ -63,3 +63,19 @@ def check() -> None:
     """Stop here if that was asked for, in work that has no `Interrupts` of its own at hand."""
     if Interrupts.innermost is not None:
         Interrupts.innermost.check()
+
+
+@contextlib.contextmanager
+def held_back() -> Iterator[None]:
+    """Hold Ctrl-C back for a moment in this thread, and for good in what it starts meanwhile.
+
+    A worker would else get it while it imports, before it can leave it to the parent.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # not on every system
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import json
 import os
 from pathlib import Path
@@ -56,6 +57,9 @@ def lazy(tmp_path, monkeypatch):
         ("board lazy.py:Lazy --check x.json", "name a policy"),
         ("board Lazy", "path/to/file.py:ClassName, got 'Lazy'"),
         ("board lazy.py:Lazy --plot lazy.txt", "txt"),
+        ("board lazy.py:Lazy --out gone/new.json", "--out must be in a folder that exists"),
+        ("board lazy.py:Lazy --out .", "--out must be a file"),
+        ("board lazy.py:Lazy --plot gone/new.png", "'gone'"),
         ("board --check nothing.json", "nothing.json cannot be read"),
         ("board --check nothing.json --plot nothing.txt", "txt"),
         ("board --check nothing.json --seed -1", "--seed must be at least 0, got -1"),
@@ -104,6 +108,22 @@ def test_a_policy_is_entered_and_its_entry_checked(typed, monkeypatch, capsys):
     assert "1 difference" in typed(
         f"board --check Lazy.board.json --data {DATA}", code=1, silent=False
     )
+
+
+@pytest.mark.usefixtures("lazy")
+def test_an_entry_that_cannot_be_written_is_named(capsys, monkeypatch):
+    write = Path.write_text
+
+    def full(path, *given, **named):
+        if path.name == "Lazy.board.json":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(path, *given, **named)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    line = f"board lazy.py:Lazy --workers 1 --quiet --store store --data {DATA}"
+    assert main(line.split()) == 2
+    said = capsys.readouterr().err
+    assert said == "heavybandit: Lazy.board.json cannot be written: No space left on device\n"
 
 
 def changed(tmp_path, how):

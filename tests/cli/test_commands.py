@@ -144,6 +144,17 @@ def test_what_cannot_be_done_is_refused_in_one_sentence_and_nothing_is_made(
     assert made == {"mine.py", "noisy.py", "around.py"}
 
 
+def test_a_template_that_does_not_fit_on_the_disk_leaves_nothing_in_the_way(tmp_path):
+    """Not even an empty file: a template is not written over one that is there."""
+    limited = "import resource as r, sys; r.setrlimit(r.RLIMIT_FSIZE, (100, 100)); "
+    limited += "from heavybandit.cli import main; "
+    command = [sys.executable, "-c", f"{limited}sys.exit(main(['template', 'noise', 'mine.py']))"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "heavybandit: mine.py cannot be written: File too large\n"
+    assert not (tmp_path / "mine.py").exists()
+
+
 def test_a_stopped_run_says_so(monkeypatch, capsys):
     def stopped(*_, **__):
         raise KeyboardInterrupt

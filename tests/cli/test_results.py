@@ -249,6 +249,14 @@ def test_where_there_is_no_ledger_that_is_said_and_where_to_look(refused):
     assert "--data" in said
 
 
+@pytest.mark.parametrize("plays", ["nan", "-1", "-inf"])
+@pytest.mark.usefixtures("swept")
+def test_a_number_of_plays_that_is_negative_or_none_is_refused(refused, plays):
+    for line in ("verify tiny", "board --check entry.json"):
+        said = refused(f"{line} --plays={plays}")
+        assert said == f"heavybandit: --plays must be at least 0, got {plays}"
+
+
 @pytest.mark.parametrize("line", ["verify tiny --seed -1", "sweep tiny --shuffle -1"])
 @pytest.mark.usefixtures("swept")
 def test_a_negative_seed_is_refused_by_its_name(refused, line):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from scipy.stats import t as student
 
 import heavybandit as hb
+from heavybandit.cli import main
 from heavybandit.own.templates.noise import MyNoise
 from heavybandit.own.templates.policy import MyPolicy
 from heavybandit.own.templates.world import MyWorld
@@ -239,6 +241,18 @@ def test_a_moment_that_is_infinite_is_said_to_be_with_the_way_out(typed, refused
     typed(f"{line}:eps=0.4")
 
 
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("world", ["section6", "lower_bound", "around.py:MyWorld"])
+@pytest.mark.parametrize("noise", ["", " "])
+def test_an_empty_noise_is_not_taken_for_none(capsys, world, noise):
+    """As of a variable of the shell that is not set."""
+    assert main(["run", "LinUCB", "--world", world, "--noise", noise, "--horizon", "50"]) == 2
+    out, said = capsys.readouterr()
+    assert out == ""
+    assert said.startswith("heavybandit: --noise ")
+    assert ("--noise is empty" in said) == (world != "lower_bound")
+
+
 # Figures.
 
 
@@ -304,6 +318,58 @@ def test_a_table_that_is_there_without_its_curves_is_not_overwritten(refused, ty
 def test_a_folder_that_cannot_be_written_is_noticed_before_the_work(refused, monkeypatch, tmp_path):
     monkeypatch.setattr("os.access", lambda path, _: Path(path) != tmp_path)  # root may write all
     assert "folder that can be written" in refused(f"run LinUCB --out {tmp_path / 'mine.csv'}")
+
+
+@pytest.mark.parametrize("file", ["--out mine.csv", "--out other.csv", "--plot mine.png"])
+def test_a_pipe_or_device_in_the_place_of_a_file_is_noticed_before_the_work(
+    folder, refused, monkeypatch, file
+):
+    monkeypatch.setattr("heavybandit.cli.run.simulate", None)
+    os.mkfifo(folder / "mine.csv")
+    for link in ("other.table.csv", "mine.png"):
+        (folder / link).symlink_to(os.devnull)
+    assert "must be a regular file" in refused(f"run LinUCB --horizon 300 {file}")
+
+
+@pytest.mark.parametrize("beside", ["", "--beside LinUCB"])
+def test_a_result_is_printed_also_if_its_files_cannot_be_written(
+    folder, typed, capsys, monkeypatch, beside
+):
+    """All files are tried; and what the system says of a full disk names none."""
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    line = f"run Uniform --horizon 300 {beside}"
+    wanted = typed(line)
+    line = f"{line} --plot mine.png --out mine.csv"
+    monkeypatch.setattr("heavybandit.pipeline.tables.write_whole", full)
+    assert main(line.split()) == 2
+    out, said = capsys.readouterr()
+    assert out == f"{wanted}drawn in mine.png\n"
+    assert said == "heavybandit: mine.csv cannot be written: No space left on device\n"
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
+    assert main(line.split()) == 2
+    out, said = capsys.readouterr()
+    assert out == wanted
+    assert [name in said for name in ("mine.csv", "mine.png")] == [True, True]
+    assert said.count("\n") == 1
+    assert not (folder / "mine.csv").exists()
+
+
+def test_a_folder_that_is_gone_after_the_work_costs_no_result(folder, capsys, monkeypatch):
+    def late(*given, **named):
+        if (folder / "new").exists():
+            (folder / "new").rmdir()
+        return hb.simulate(*given, **named)
+
+    (folder / "new").mkdir()
+    monkeypatch.setattr("heavybandit.cli.run.simulate", late)
+    assert main(["run", "Uniform", "--horizon", "300", "--plot", "new/mine.png"]) == 2
+    out, said = capsys.readouterr()
+    assert out.startswith("Uniform in section6")
+    assert "drawn" not in out
+    assert "'new' does not" in said
 
 
 def test_files_are_written_also_if_nobody_reads_what_is_printed(tmp_path):

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from dataclasses import replace
@@ -18,6 +19,7 @@ import psutil
 import pytest
 
 from forging import contents
+from heavybandit.pipeline import sweep as sweeping
 from heavybandit.pipeline.progress import Progress
 from heavybandit.pipeline.recipes import recipe
 from heavybandit.pipeline.spec import Together, made_with
@@ -212,6 +214,45 @@ def test_a_worker_that_loky_replaces_for_its_size_is_no_news():
             warnings.warn(words, UserWarning, stacklevel=1)
             warnings.warn("something else", UserWarning, stacklevel=1)
     assert [str(one.message) for one in seen] == ["something else"]
+
+
+def test_a_thread_that_fails_when_workers_are_killed_is_no_news(monkeypatch):
+    """Loky's does, if work that was sent has not reached the queue of the workers yet."""
+    failed = []
+    monkeypatch.setattr(threading, "excepthook", lambda failure: failed.append(failure.thread.name))
+    hook = threading.excepthook
+
+    def stopped():
+        with _Loky(2, Progress("tiny", 1)) as pool:
+            running = pool.executor.submit(time.sleep, 60)
+            while not running.running():
+                time.sleep(0.01)
+            time.sleep(0.1)  # it waits for news again
+            pool.executor._work_ids.put(99)  # as `submit` does before it tells it so
+            managers.append(pool.executor._executor_manager_thread)
+            raise KeyboardInterrupt
+
+    managers: list[threading.Thread] = []
+    asked = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        stopped()
+    (manager,) = managers
+    manager.join(timeout=20)
+    assert not manager.is_alive()
+    assert time.monotonic() - asked < 20
+    assert failed == []
+    assert threading.excepthook is hook
+
+
+def test_a_thread_is_silenced_by_its_name_and_no_other(monkeypatch):
+    failed = []
+    monkeypatch.setattr(threading, "excepthook", lambda failure: failed.append(failure.thread.name))
+    with sweeping._without_a_word_of("one"):
+        for name in ("one", "other"):
+            thread = threading.Thread(target=[].pop, name=name)
+            thread.start()
+            thread.join()
+    assert failed == ["other"]
 
 
 def test_two_sweeps_at_once_share_the_work(tmp_path, reference):

@@ -1,12 +1,18 @@
 """Notebooks run headlessly, in order, cleanly, and say where they fail."""
 
 import json
+import os
 import re
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import nbformat
 import numpy as np
+import psutil
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
@@ -49,6 +55,33 @@ def test_running_twice_changes_no_byte_and_outputs_and_counts_are_kept(tmp_path)
     assert all(cell["execution_count"] for cell in cells)
     assert str(tmp_path) not in once.decode()
     assert "papermill" not in once.decode()
+
+
+def test_ctrl_c_ends_a_kernel_at_once_and_without_a_traceback(tmp_path):
+    """One that is asked to end would go on with its cell, and then miss who reads its reply."""
+    busy = (
+        "import time\n"
+        "open('started', 'w').close()\n"
+        "try:\n    time.sleep(60)\n"
+        "except KeyboardInterrupt:\n    time.sleep(2)"
+    )
+    notebook(tmp_path / "01_a.ipynb", busy)
+    line = f"-m heavybandit notebooks --folder {tmp_path} --out {tmp_path / 'out'}"
+    program = subprocess.Popen(
+        [sys.executable, *line.split()], stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "started").exists():
+        assert time.monotonic() < deadline
+        assert program.poll() is None
+        time.sleep(0.01)
+    kernels = psutil.Process(program.pid).children(recursive=True)
+    os.killpg(program.pid, signal.SIGINT)
+    said = program.communicate(timeout=60)[1]
+    assert program.returncode == 130
+    assert said == "[1/1] 01_a.ipynb …\n\nheavybandit: stopped.\n"
+    assert kernels
+    assert not psutil.wait_procs(kernels, timeout=10)[1]
 
 
 def test_the_first_failure_ends_it_and_is_named(tmp_path, capsys):

@@ -66,8 +66,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options, unknown = _parser().parse_known_args(arguments)
             if unknown:
                 _refuse(unknown[0], options.said_to)
+            interrupts.check()  # Python drops Ctrl-C in what it calls itself, as during imports
             code: int = options.do(options)
             sys.stdout.flush()
+            if code != INTERRUPTED:  # else the command has said so
+                interrupts.check()
             return code
         except KeyboardInterrupt:
             pass

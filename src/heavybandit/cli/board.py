@@ -45,7 +45,9 @@ def _check(options: argparse.Namespace) -> int:
     from ..replication import plotting
     from ..replication.protocol import HELD_OUT
     from . import entering
+    from .results import check_plays
 
+    check_plays(options.plays)
     seed = secrets.randbelow(2**31) if options.seed is None else whole("--seed", options.seed, 0)
     if options.plot:
         plotting.check_figure_name(options.plot)
@@ -80,6 +82,7 @@ def _enter(options: argparse.Namespace) -> int:
     from ..own.loading import FILE_AND_NAME, load
     from ..pipeline.store import Store, default_store
     from ..pipeline.sweep import sweep
+    from ..pipeline.targets import check_target, naming
     from ..replication import plotting
     from . import entering
     from .results import check_workers
@@ -89,6 +92,8 @@ def _enter(options: argparse.Namespace) -> int:
         raise ValueError(f"policy must be path/to/file.py:ClassName, got {options.policy!r}")
     if options.plot:
         plotting.check_figure_name(options.plot)
+    out = options.out or Path(f"{filed['name']}.board.json")
+    check_target("--out", out)
     check_workers(options.workers)
     problems = check_policy(load(filed["file"], filed["name"]))
     if problems:
@@ -118,8 +123,8 @@ def _enter(options: argparse.Namespace) -> int:
             flush=True,
         )
     entry = entering.enter(own, carry_out, options.data)
-    out = options.out or Path(f"{own.name}.board.json")
-    out.write_text(json.dumps(entry, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    with naming(out):
+        out.write_text(json.dumps(entry, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     _show(entry, options)
     print(f"the entry is in {out}; check it with: heavybandit board --check {out}")
     return OK

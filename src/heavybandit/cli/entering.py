@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..own.loading import arguments_of, load, place, told
+from ..pipeline import interrupts
 from ..pipeline.recipes import Recipe, digest, recipe
 from ..pipeline.scratch import bytes_of
 from ..pipeline.spec import Plan, Spec, made_with, number
@@ -359,6 +360,7 @@ def check(entry: dict[str, Any], data: str | Path, seed: int, plays: float) -> C
         specs = own.judged(entry["entries"]).runs()
         drawn = sample(specs, rng, plays)
         for i in drawn:
+            interrupts.check()
             result = specs[i].run([specs[i]])[0]
             found = [result["plays"][-1], number(result["regret"])]
             if found != entry["runs"][i]:
@@ -403,7 +405,11 @@ def tuning_differences(
     tried = to_try(own.knobs, scores)
 
     def one_by_one(plan: Plan) -> list[dict[str, Any]]:
-        return [spec.run([spec])[0] for spec in plan.runs()]
+        results = []
+        for spec in plan.runs():
+            interrupts.check()
+            results += spec.run([spec])
+        return results
 
     found = scores_of(own, [tried[i] for i in which], one_by_one, data)
     for i, score in zip(which, found, strict=True):

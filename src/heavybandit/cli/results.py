@@ -25,6 +25,12 @@ def check_workers(workers: int) -> None:
         )
 
 
+def check_plays(plays: float) -> None:
+    """Refuse a number of plays for a sample that limits nothing, or is none."""
+    if not plays >= 0:  # nan is neither
+        raise ValueError(f"--plays must be at least 0, got {plays:g}")
+
+
 def add_sweep(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("names", nargs="*", metavar="NAME", help="experiments; see heavybandit list")
@@ -110,6 +116,7 @@ def do_verify(options: argparse.Namespace) -> int:
     from ..pipeline.verify import verify
     from ..replication.catalogue import by_name
 
+    check_plays(options.plays)
     seed = secrets.randbelow(2**31) if options.seed is None else whole("--seed", options.seed, 0)
     for name in options.names:
         by_name(name)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +19,9 @@ from ..instances import OwnWorld
 from ..noise import SECTION6, OwnNoise, as_noise
 from ..own.checking import check_noise, unrepeatable, world_problems
 from ..own.loading import FILE_AND_NAME, arguments_of, files_of, load, place, told
+from ..pipeline.interrupts import check
 from ..pipeline.recipes import NOISES, WORLDS, Recipe, read_noise, recipe
+from ..pipeline.targets import check_target, naming
 from ..policy import SHOWN
 from ..simulate import Options, Run, simulate
 from . import SEVERAL
@@ -96,7 +97,11 @@ def own_noise(path: str, name: str, params: dict[str, Any]) -> Any:
     return replace(law, called=called) if isinstance(law, OwnNoise) else law
 
 
-def _noise(text: str) -> Any:
+def _noise(text: str | None) -> Any:
+    if text is None:
+        return "student-t"
+    if not text.strip():  # perhaps of a variable of the shell that is not set
+        raise ValueError("--noise is empty: name a noise, or leave it out for student-t")
     filed = FILE_AND_NAME.fullmatch(text)
     if filed:
         pairs = filed["rest"].split(",") if filed["rest"] is not None else []
@@ -122,10 +127,10 @@ def _world(options: argparse.Namespace) -> Any:
         raise unknown("world", options.world, WORLDS)
     if options.world == "lower_bound":
         params = {"dim": 9, "n_arms": 4, "eps": 1.0, "horizon": options.horizon} | params
-        if options.noise:
+        if options.noise is not None:
             raise ValueError("--noise does not go with lower_bound, which has its own payoffs")
     else:
-        params["noise"] = _noise(options.noise or "student-t")
+        params["noise"] = _noise(options.noise)
     check_settings(options.world, WORLDS[options.world], params, ("horizon",))
     return recipe(options.world, **params).build(WORLDS)
 
@@ -139,10 +144,10 @@ def _own_world(
         params = read_settings(filed["rest"].split(","), "--world") | params
     known = arguments_of(build)
     if "noise" in known:
-        named = _noise(options.noise or "student-t")
+        named = _noise(options.noise)
         named = named.build(NOISES) if isinstance(named, Recipe) else named
         params["noise"] = SECTION6[named] if isinstance(named, str) else named
-    elif options.noise:
+    elif options.noise is not None:
         raise ValueError(f"--noise needs a world with an argument noise; {called} has none")
     if "horizon" in known:
         params.setdefault("horizon", options.horizon)
@@ -187,6 +192,7 @@ def do_run(options: argparse.Namespace) -> int:
                 _check_repeatable(one, shape, world, seed)
         points: int | list[int] = 200
         for one, policy in zip(together, policies, strict=True):
+            check()
             with _ToldApart(one, files):
                 how: Options = {"checkpoints": points, "progress": sys.stderr.isatty()}
                 if asked:
@@ -197,22 +203,42 @@ def do_run(options: argparse.Namespace) -> int:
             runs[one.label].append(replace(made, policy=one.label))
             if not options.beside:
                 points = [*map(int, made.plays)]  # so that the two columns can be compared
-    if options.plot:  # files first: whoever reads what is printed may stop reading
+    results = list(runs.values())
+    files_to_write: dict[str, Callable[[], None]] = {}  # what is said of each, and how it is made
+    if options.plot:
         seeds = f", {options.seeds} seeds: median and range" if options.seeds > 1 else ""
         who = "regret" if options.beside else together[0].label
-        title = f"{who} in {next(iter(runs.values()))[0].world}{seeds}"
-        plotting.save(plotting.regret_figure(list(runs.values()), title), options.plot)
+        title = f"{who} in {results[0][0].world}{seeds}"
+        files_to_write[f"drawn in {options.plot}"] = lambda: plotting.save(
+            plotting.regret_figure(results, title), options.plot
+        )
     if table:
-        _save(list(runs.values()), options.out, table, copies)
+        said = f"curves in {options.out}, their ends in {table}"
+        files_to_write[said] = lambda: _save(results, options.out, table, copies)
+    # Files first: whoever reads what is printed may stop reading.
+    failures = _written(files_to_write)
     if options.beside:
-        _ends(list(runs.values()), together, copies)
+        _ends(results, together, copies)
     else:
         _table(runs[together[0].label], runs["Uniform"], copies.get(together[0].label, []))
-    if options.plot:
-        print(f"drawn in {options.plot}")
-    if table:
-        print(f"curves in {options.out}, their ends in {table}")
+    for said in files_to_write:
+        print(said)
+    if failures:
+        sys.stdout.flush()  # what was found comes before what went wrong
+        raise OSError("; ".join(failures))
     return 0
+
+
+def _written(files: dict[str, Callable[[], None]]) -> list[str]:
+    """Write files, and leave out those that fail; why they do. Results can be printed without."""
+    failures = []
+    for said, write in list(files.items()):
+        try:
+            write()
+        except (OSError, ValueError) as error:  # the other if its folder has gone meanwhile
+            failures.append(str(error))
+            del files[said]
+    return failures
 
 
 def _check_repeatable(one: Contender, shape: dict[str, int], world: Any, seed: int) -> None:
@@ -303,16 +329,9 @@ def _table_file(out: Path) -> Path:
     """Where the table goes if the curves go into this file."""
     if out.suffix != ".csv":
         raise ValueError(f"--out must end in .csv, got {str(out)!r}")
-    if not out.parent.is_dir():
-        raise ValueError(f"--out must be in a folder that exists, and {str(out.parent)!r} does not")
     table = out.with_suffix(".table.csv")
     for file in (out, table):
-        if file.is_dir():
-            raise ValueError(f"--out must be a file, and {str(file)!r} is a folder")
-    if not os.access(out.parent, os.W_OK):
-        raise ValueError(
-            f"--out must be in a folder that can be written; {str(out.parent)!r} is not"
-        )
+        check_target("--out", file, replaced=True)
     if table.exists() and not out.exists():
         raise ValueError(
             f"--out {out} would also write {str(table)!r}, which is there already; "
@@ -333,13 +352,15 @@ def _save(
         for run in runs
         for plays, regret in zip(run.plays, run.curve, strict=True)
     ]
-    write_if_new(out, csv_text(("policy", "seed", "plays", "regret"), curves))
+    with naming(out):
+        write_if_new(out, csv_text(("policy", "seed", "plays", "regret"), curves))
     columns = ["policy", "plays", "regret", "per_play", "more_per_play", "limit"]
     rows: list[tuple[Any, ...]] = list(_rows(together))
     if copies:
         columns.append("same_arm")
         rows = [(*row, _share(copies[row[0]])) for row in rows]
-    write_if_new(table, csv_text(columns, rows))
+    with naming(table):
+        write_if_new(table, csv_text(columns, rows))
 
 
 def _rows(together: list[list[Run]]) -> Iterator[tuple[str, int, float, float, float, float]]:

@@ -27,12 +27,24 @@ def do_template(options: argparse.Namespace) -> int:
         raise ValueError(f"a template's file must end in .py; got {str(file)!r}")
     source = Path(__file__).parents[1] / "own" / "templates" / f"{options.kind}.py"
     try:
-        with file.open("x", encoding="utf-8") as new:  # refuses to overwrite
-            new.write(source.read_text(encoding="utf-8").replace("my_noise.py", file.name))
+        _write(file, source.read_text(encoding="utf-8").replace("my_noise.py", file.name))
     except FileExistsError:
         raise ValueError(f"{file} is there already, and is left as it is") from None
     except FileNotFoundError:
         raise ValueError(f"there is no folder {str(file.parent)!r} to write {file} in") from None
+    except OSError as error:
+        raise OSError(f"{file} cannot be written: {error.strerror}") from None
     print(f"written: {file}. Edit it, then try it beside others:")
     print(f"  heavybandit run {TEMPLATES[options.kind].format(file)}")
     return OK
+
+
+def _write(file: Path, text: str) -> None:
+    """Write a file that is not there yet; what fails leaves none, which would be in the way."""
+    with file.open("x", encoding="utf-8") as new:  # refuses to overwrite
+        try:
+            new.write(text)
+            new.flush()
+        except OSError:
+            file.unlink()
+            raise

@@ -12,8 +12,11 @@ class Interrupts:
     """Ctrl-C that cannot get lost.
 
     Python drops an exception that is raised while an object is being finalised, and Ctrl-C is one;
-    so it is also written down, and `check` raises it again.
+    so it is also written down, and `check` raises it again. Inside another one, what is written
+    down is known to both.
     """
+
+    innermost: Interrupts | None = None  # of those that Ctrl-C reaches
 
     def __enter__(self) -> Interrupts:
         self.asked = self.waits = False
@@ -24,6 +27,8 @@ class Interrupts:
         )
         if self.here:
             self.before = signal.signal(signal.SIGINT, self._ask)
+            self.outer, Interrupts.innermost = Interrupts.innermost, self
+            self.asked = self.outer is not None and self.outer.asked
         return self
 
     def _ask(self, *_: object) -> None:
@@ -49,3 +54,28 @@ class Interrupts:
     def __exit__(self, *_: object) -> None:
         if self.here:
             signal.signal(signal.SIGINT, self.before)
+            Interrupts.innermost = self.outer
+            if self.outer is not None:
+                self.outer.asked |= self.asked
+
+
+def check() -> None:
+    """Stop here if that was asked for, in work that has no `Interrupts` of its own at hand."""
+    if Interrupts.innermost is not None:
+        Interrupts.innermost.check()
+
+
+@contextlib.contextmanager
+def held_back() -> Iterator[None]:
+    """Hold Ctrl-C back for a moment in this thread, and for good in what it starts meanwhile.
+
+    A worker would else get it while it imports, before it can leave it to the parent.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # not on every system
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

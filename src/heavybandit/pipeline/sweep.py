@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from .interrupts import Interrupts
+from .interrupts import Interrupts, held_back
 from .progress import Progress
 from .scratch import scratch
 from .spec import Plan, Report, Spec, Together, by_name, made_with, plays_of, work_of
@@ -43,6 +43,10 @@ needs no kernel, and 465 MB once all kernels are compiled; with kernels of an ea
 below 310 MB. The worker's results had been taken and the next group goes to the new one, so nothing
 is to be done about it. A worker that died is another matter: `_replace_workers`.
 """
+
+MANAGER = "ExecutorManagerThread"
+"""Of loky's. When it has killed the workers it looks for work that was just sent, which it has also
+dropped, and fails with a KeyError; all is done by then."""
 
 Results = list[dict[str, Any]]
 Versions = dict[str, Any]
@@ -226,19 +230,19 @@ def _prepare_worker(parent: int, board: str) -> None:
 
 
 @contextlib.contextmanager
-def _interrupts_wait() -> Iterator[None]:
-    """Hold Ctrl-C back for a moment in this thread, and for good in what it starts meanwhile.
+def _without_a_word_of(name: str) -> Iterator[None]:
+    """Let threads of a name fail silently for a moment, and no others."""
+    before = threading.excepthook
 
-    A worker would else get it while it imports, before it can leave it to the parent.
-    """
-    if not hasattr(signal, "pthread_sigmask"):  # not on every system
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    def hook(failure: Any) -> None:
+        if failure.thread is None or failure.thread.name != name:
+            before(failure)
+
+    threading.excepthook = hook
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        threading.excepthook = before
 
 
 class _Loky:
@@ -270,7 +274,7 @@ class _Loky:
 
         for tracker in (resource_tracker, theirs):
             tracker.ensure_running()  # starting them lets Ctrl-C in again
-        with _interrupts_wait():
+        with held_back():
             self.executor = ProcessPoolExecutor(
                 self.workers,
                 env=ONE_THREAD,
@@ -281,10 +285,16 @@ class _Loky:
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is not None:
             self.counter[-1] = 1
-        self.executor.shutdown(wait=kind is None, kill_workers=kind is not None)
-        self.quiet.__exit__(None, None, None)
-        del self.counter
-        self.place.__exit__(None, None, None)
+        try:
+            self._shut_down(kill=kind is not None)
+        finally:  # also if Ctrl-C comes a second time
+            self.quiet.__exit__(None, None, None)
+            del self.counter
+            self.place.__exit__(None, None, None)
+
+    def _shut_down(self, *, kill: bool) -> None:
+        with _without_a_word_of(MANAGER) if kill else contextlib.nullcontext():
+            self.executor.shutdown(wait=True, kill_workers=kill)
 
     def submit(self, specs: list[Spec]) -> object:
         taken = {slot for _, slot in self.tasks.values()}
@@ -302,7 +312,7 @@ class _Loky:
         specs, slot = self.tasks[ticket]
         self.counter[slot] = 0
         try:
-            with _interrupts_wait():  # the first starts the workers
+            with held_back():  # the first starts the workers
                 self.futures[ticket] = self.executor.submit(_work, specs, self.board, slot)
         except BrokenProcessPool as error:  # a worker has just died: `finished` will see it
             self.futures[ticket] = Future()
@@ -336,7 +346,7 @@ class _Loky:
                 f"worker processes died {TRIES} times and nothing was finished in between, perhaps "
                 f"for lack of memory; finished runs are kept: try with fewer workers"
             )
-        self.executor.shutdown(wait=True, kill_workers=True)
+        self._shut_down(kill=True)
         self._start()
         for ticket in self.tasks:
             self._send(ticket)

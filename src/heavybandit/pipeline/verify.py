@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .interrupts import check
 from .scratch import text_of
 from .spec import EXPERIMENTS, Plan, Spec, made_with
 from .store import StoreError
@@ -61,6 +62,7 @@ def verify(folder: str | Path, *, seed: int, plays: float, names: list[str] | No
             if extra + spec.plays > plays:
                 continue
             extra += spec.plays
+        check()
         result = spec.run([spec])[0]
         who = f"{name}: run {index}, {spec.text()}"
         differences += [f"{who}: {what}" for what in tables[name].unlike(index, spec, result)]

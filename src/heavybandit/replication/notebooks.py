@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from ..pipeline.interrupts import Interrupts
 from ..pipeline.progress import say
 from ..pipeline.tables import same_bytes
 
@@ -42,17 +43,20 @@ def execute(
         raise NotebookError(f"{source} would be executed onto itself; name another folder")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        execute_notebook(
-            str(source),
-            str(target),
-            parameters=parameters,
-            cwd=str(source.parent),
-            kernel_name="python3",
-            language="python",
-            progress_bar=False,
-            execution_timeout=seconds,
-            extra_arguments=["--IPKernelApp.log_level=ERROR"],  # not its words on encryption
-        )
+        with Interrupts() as interrupts:
+            interrupts.check()  # Ctrl-C may have been dropped between two notebooks
+            execute_notebook(
+                str(source),
+                str(target),
+                parameters=parameters,
+                cwd=str(source.parent),
+                kernel_name="python3",
+                language="python",
+                progress_bar=False,
+                execution_timeout=seconds,
+                extra_arguments=["--IPKernelApp.log_level=ERROR"],  # not its words on encryption
+                kernel_manager_class=_kernels(interrupts),
+            )
     except PapermillExecutionError as error:
         raise NotebookError(
             f"{source.name} failed in cell {error.exec_count}: {error.ename}: {error.evalue}"
@@ -62,6 +66,31 @@ def execute(
     except DeadKernelError:
         raise NotebookError(f"{source.name}: its kernel died") from None
     clean(target)
+
+
+def _kernels(interrupts: Interrupts) -> type:
+    """Kernels that are killed after Ctrl-C.
+
+    One that is asked to shut down goes on with its cell, and when that ends it says with a
+    traceback that there is nobody left to send the result to. What waits here for the cell is
+    stopped before, else it would report that the kernel has died.
+    """
+    import asyncio
+
+    from jupyter_client.manager import AsyncKernelManager
+
+    class Kernels(AsyncKernelManager):
+        async def shutdown_kernel(  # type: ignore[override]  # as in the class above it
+            self, now: bool = False, restart: bool = False
+        ) -> None:
+            if interrupts.asked:
+                waiting = asyncio.all_tasks() - {asyncio.current_task()}
+                for task in waiting:
+                    task.cancel()
+                await asyncio.gather(*waiting, return_exceptions=True)
+            await super().shutdown_kernel(now or interrupts.asked, restart)
+
+    return Kernels
 
 
 def clean(path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..pipeline.targets import check_target, naming
 from ..policy import Look
 
 if TYPE_CHECKING:
@@ -296,12 +297,11 @@ def line_label(axes: Axes, x: float, y: float, text: str, colour: str = "#000000
 
 
 def check_figure_name(path: str | Path) -> str:
-    """The kind of figure a file name asks for, or an error that lists the kinds there are."""
+    """The kind of figure a file name asks for; an error if it is none, or could not be written."""
     suffix = Path(path).suffix.lower()
     if suffix not in METADATA:
         raise ValueError(f"a figure's file must end in {', '.join(METADATA)}; got {str(path)!r}")
-    if not Path(path).absolute().parent.is_dir():
-        raise ValueError(f"there is no folder {str(Path(path).parent)!r} to draw a figure in")
+    check_target("a figure", Path(path))
     return suffix
 
 
@@ -310,7 +310,7 @@ def save(figure: Figure, path: str | Path) -> None:
     import matplotlib as mpl
 
     suffix = check_figure_name(path)
-    with mpl.rc_context({"svg.hashsalt": "heavybandit"}):
+    with naming(Path(path)), mpl.rc_context({"svg.hashsalt": "heavybandit"}):
         figure.savefig(path, dpi=150, metadata=METADATA[suffix])
 
 

@@ -38,6 +38,17 @@ def test_a_sweep_fills_store_and_data_and_a_second_one_finds_all_there(tiny, cap
     assert "tiny: 4 runs, 4 were there, 0 done now" in out
 
 
+def test_a_sweep_does_not_start_where_its_results_would_replace_a_file_of_the_readers(
+    tiny, refused
+):
+    notes = tiny / "data" / "tiny.json"
+    notes.parent.mkdir(exist_ok=True)
+    notes.write_text("my own notes\n")
+    assert "tiny.json was not written by a sweep" in refused(f"{SWEEP} --store s", code=3)
+    assert notes.read_text() == "my own notes\n"
+    assert {path.name for path in tiny.rglob("*") if path.is_file()} == {"tiny.json", "format.json"}
+
+
 def test_a_stopped_sweep_tells_how_many_runs_are_kept_and_how_to_go_on(
     tiny, monkeypatch, capsys, typed
 ):

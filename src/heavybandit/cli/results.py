@@ -61,6 +61,8 @@ def do_sweep(options: argparse.Namespace) -> int:
         whole("--shuffle", options.shuffle, 0)
     together = Together(tuple(by_name(name) for name in names))
     store = Store(options.store or default_store())
+    for one in together.experiments:  # before the work whose results could not be written
+        tables.check_place(one, options.data)
     if not options.quiet:
         say(
             f"{together.name}: runs are kept in {store.folder.resolve()}, results go into "

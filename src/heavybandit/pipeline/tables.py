@@ -15,7 +15,8 @@ import functools
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,13 +120,20 @@ def consolidate(experiment: Plan, store: Store, folder: str | Path) -> list[Path
     about = _about(experiment, records[0]["made_with"])
     texts[f"{experiment.name}.json"] = sidecar_text(about, texts)
     target = Path(folder)
-    try:
-        check_place(experiment, target)
+    check_place(experiment, target)
+    with _writing_into(target):
         target.mkdir(parents=True, exist_ok=True)
         return [write_if_new(target / name, text) for name, text in texts.items()]
+
+
+@contextmanager
+def _writing_into(folder: Path) -> Iterator[None]:
+    """Name the folder in an error of the system, and the file if it is known."""
+    try:
+        yield
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
-        raise StoreError(f"cannot write results into {target}: {named}{error.strerror}") from error
+        raise StoreError(f"cannot write results into {folder}: {named}{error.strerror}") from error
 
 
 def check_place(experiment: Plan, folder: str | Path) -> None:
@@ -134,7 +142,12 @@ def check_place(experiment: Plan, folder: str | Path) -> None:
     A sidecar of ours is known by its members. A table of ours has the columns of now, or is what
     the sidecar beside it was made with, in an older version. One that was cut short is ours too.
     """
-    folder, name, first = Path(folder), experiment.name, experiment.runs()[0]
+    with _writing_into(Path(folder)):
+        _check_place(experiment, Path(folder))
+
+
+def _check_place(experiment: Plan, folder: Path) -> None:
+    name, first = experiment.name, experiment.runs()[0]
     sidecar, made = folder / f"{name}.json", dict[str, str]()
     begins = f'{{\n "experiment": {{\n  "name": "{name}"'.encode()
     if sidecar.exists():

@@ -70,7 +70,14 @@ def test_nothing_of_the_readers_ends_a_loop_without_a_word(method, play):
     assert caught.traceback[-1].name == "ends"  # so that checks can quote the reader's line
 
 
-@pytest.mark.parametrize(("kind", "method"), [(Ends, "select"), (EndsLearning, "update")])
-def test_nor_does_a_policy_on_a_log(kind, method):
+class EndsDeclining(Scripted):
+    decline = ends
+
+
+@pytest.mark.parametrize(
+    ("kind", "method", "logged"),
+    [(Ends, "select", 0), (EndsLearning, "update", 0), (EndsDeclining, "decline", 1)],
+)
+def test_nor_does_a_policy_on_a_log(kind, method, logged):
     with pytest.raises(RuntimeError, match=f"^{method} of {kind.__name__} raised StopIteration"):
-        hb.replay(kind([0] * 9), np.full((6, 2, 1), 0.5), [0] * 6, [1.0] * 6)
+        hb.replay(kind([0] * 9), np.full((6, 2, 1), 0.5), [logged] * 6, [1.0] * 6)

@@ -155,6 +155,11 @@ def test_a_template_that_does_not_fit_on_the_disk_leaves_nothing_in_the_way(tmp_
     assert not (tmp_path / "mine.py").exists()
 
 
+def test_nor_does_one_whose_name_cannot_be_written_into_it(folder, refused):
+    refused("template noise \udcff.py")  # not UTF-8
+    assert not list(folder.glob("*ff.py")) + list(folder.glob("\udcff.py"))
+
+
 def test_a_stopped_run_says_so(monkeypatch, capsys):
     def stopped(*_, **__):
         raise KeyboardInterrupt

@@ -357,6 +357,32 @@ def test_a_result_is_printed_also_if_its_files_cannot_be_written(
     assert not (folder / "mine.csv").exists()
 
 
+def test_a_file_that_cannot_be_written_is_told_also_if_nobody_reads_the_table(tmp_path):
+    source = """
+import errno, os, sys
+from heavybandit.cli import main
+from heavybandit.pipeline import tables
+
+def full(*_, **__):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+tables.write_whole = full
+sys.exit(main("run Uniform --horizon 300 --out mine.csv".split()))
+"""
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-c", source],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    os.close(write)
+    said = "heavybandit: mine.csv cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, said)
+
+
 def test_a_folder_that_is_gone_after_the_work_costs_no_result(folder, capsys, monkeypatch):
     def late(*given, **named):
         if (folder / "new").exists():

@@ -126,6 +126,17 @@ def test_what_two_policies_share_outside_their_class_is_not_taken_for_random_num
         assert place in said
 
 
+@pytest.mark.parametrize("horizon", [4, 6, 10, 100])
+def test_a_policy_that_fails_in_its_last_round_is_found(horizon):
+    def update(self, _):
+        self.times[0] += 1
+        if self.times[0] == self.rounds:
+            raise IndexError("past the end")
+
+    (said,) = hb.check_policy(spoilt(Mine, update=update), horizon=horizon)
+    assert "IndexError" in said
+
+
 @pytest.mark.parametrize("most", [1, 2, 4, 20, 100])
 def test_what_all_policies_of_a_class_count_together_does_not_come_round_again(most):
     def select(self, _):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -217,14 +218,19 @@ def do_run(options: argparse.Namespace) -> int:
         files_to_write[said] = lambda: _save(results, options.out, table, copies)
     # Files first: whoever reads what is printed may stop reading.
     failures = _written(files_to_write)
-    if options.beside:
-        _ends(results, together, copies)
-    else:
-        _table(runs[together[0].label], runs["Uniform"], copies.get(together[0].label, []))
-    for said in files_to_write:
-        print(said)
-    if failures:
+    try:
+        if options.beside:
+            _ends(results, together, copies)
+        else:
+            _table(runs[together[0].label], runs["Uniform"], copies.get(together[0].label, []))
+        for said in files_to_write:
+            print(said)
         sys.stdout.flush()  # what was found comes before what went wrong
+    except BrokenPipeError:
+        if not failures:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads it any more
+    if failures:
         raise OSError("; ".join(failures))
     return 0
 
@@ -235,8 +241,8 @@ def _written(files: dict[str, Callable[[], None]]) -> list[str]:
     for said, write in list(files.items()):
         try:
             write()
-        except (OSError, ValueError) as error:  # the other if its folder has gone meanwhile
-            failures.append(str(error))
+        except Exception as error:
+            failures.append(str(error) or type(error).__name__)
             del files[said]
     return failures
 

@@ -45,6 +45,6 @@ def _write(file: Path, text: str) -> None:
         try:
             new.write(text)
             new.flush()
-        except OSError:
+        except BaseException:  # Ctrl-C too
             file.unlink()
             raise

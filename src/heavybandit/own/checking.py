@@ -33,8 +33,7 @@ def check_policy(
 
     `build` is a class, or any function, that is called as
     build(horizon=…, n_arms=4, dim=3, **parameters) and gives a policy. At most `rounds` of its
-    rounds are played, twice: the same policy must choose the same arms. It is a prime number of
-    them, so that what two policies share and count by does not come round again.
+    rounds are played, twice: the same policy must choose the same arms.
     """
     given = {"horizon": horizon, "n_arms": N_ARMS, "dim": DIM, **parameters}
     policy, files, problems = _built(build, given)
@@ -79,9 +78,11 @@ def _built(build: Callable[..., Any], given: dict[str, Any]) -> tuple[Any, set[s
 def unrepeatable(fresh: Callable[[], Any], world: World, rounds: int, seed: int = 0) -> str | None:
     """What is to be said if two fresh policies part ways in their first rounds; else None."""
     policy = fresh()
-    rounds = _prime(min(rounds, policy.rounds))
+    rounds = min(rounds, policy.rounds)
     before = _shared(policy)
-    first, second = (_arms(one, world, rounds, seed) for one in (policy, fresh()))
+    # What two of them share and count by must not have come round again when the second starts.
+    first = _arms(policy, world, _prime(rounds), seed)
+    second = _arms(fresh(), world, rounds, seed)[: len(first)]
     if first == second:
         return None
     t = next(t for t in range(len(first)) if first[t] != second[t])

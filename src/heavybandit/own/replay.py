@@ -110,7 +110,10 @@ def replay(
                     raise ended(f"update of {name}", error) from error
                 used.append(t)
             elif hasattr(policy, "decline"):
-                policy.decline()
+                try:
+                    policy.decline()
+                except StopIteration as error:
+                    raise ended(f"decline of {name}", error) from error
     if len(used) < 2:
         raise ValueError(
             f"payoffs of {len(used)} rounds say nothing: {name} chose the logged arm in no more of "

@@ -283,11 +283,11 @@ class _Loky:
             )
 
     def __exit__(self, kind: object, *_: object) -> None:
-        if kind is not None:
-            self.counter[-1] = 1
         try:
             self._shut_down(kill=kind is not None)
         finally:  # also if Ctrl-C comes a second time
+            # Not before: a worker that ends while it sends a result leaves loky waiting for it.
+            self.counter[-1] = kind is not None
             self.quiet.__exit__(None, None, None)
             del self.counter
             self.place.__exit__(None, None, None)

@@ -85,7 +85,8 @@ def file_names(name: str) -> tuple[str, str]:
 def consolidate(experiment: Plan, store: Store, folder: str | Path) -> list[Path]:
     """Write an experiment's finished runs as text into a folder; returns the files.
 
-    Results of ours are replaced, however old or broken; nobody else's file is (`check_place`).
+    Results of ours are replaced; what cannot be told from somebody else's file is not, as a table
+    with older columns that is broken or has lost its sidecar (`check_place`).
     """
     specs = experiment.runs()
     records = [record for spec in specs if (record := store.record(spec)) is not None]
@@ -140,7 +141,8 @@ def check_place(experiment: Plan, folder: str | Path) -> None:
     """Refuse a folder in which another's file has the name of one of an experiment's.
 
     A sidecar of ours is known by its members. A table of ours has the columns of now, or is what
-    the sidecar beside it was made with, in an older version. One that was cut short is ours too.
+    the sidecar beside it was made with, in an older version. One with the columns of now that was
+    cut short is ours too.
     """
     with _writing_into(Path(folder)):
         _check_place(experiment, Path(folder))

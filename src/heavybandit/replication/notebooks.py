@@ -57,6 +57,7 @@ def execute(
                 extra_arguments=["--IPKernelApp.log_level=ERROR"],  # not its words on encryption
                 kernel_manager_class=_kernels(interrupts),
             )
+            interrupts.check()
     except PapermillExecutionError as error:
         raise NotebookError(
             f"{source.name} failed in cell {error.exec_count}: {error.ename}: {error.evalue}"

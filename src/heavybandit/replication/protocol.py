@@ -23,8 +23,8 @@ Written down before it is run, and the same for everyone:
   differences in one table have simultaneous limits (Bonferroni, Student's t, 95 % for that table).
   The same difference can therefore have different limits in two tables. No order is stated unless
   its table supports it even after the slack of the one that costs more is taken off: for its tuned
-  constants, and likewise for those of every recorded counter-example with that policy. A
-  counter-example has other values of the knobs and is otherwise the policy that was tuned.
+  constants, and likewise for those of every recorded counter-example that has other values of the
+  knobs and is otherwise the policy that was tuned.
 """
 
 from __future__ import annotations

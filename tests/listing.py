@@ -18,8 +18,8 @@ LIST = Path(__file__).with_name("replication") / "numbers.txt"
 GENERATED = re.compile(r"(?s)<!-- claims: begin -->.*?<!-- claims: end -->")
 NUMBER = re.compile(
     r"[−±+]?\d(?:[\d.,]*\d)?|[⁰¹²³⁴⁵⁶⁷⁸⁹]+|[₀₁₂₃₄₅₆₇₈₉]+|[½⅓⅔¼¾⅛]"
-    r"|(?i:\b(?:zero|once|twice|thrice|half|halves|thirds?|quarters?|(?:four|fif|six|seven|eigh|nin|ten|twentie"
-    r"|thirtie|hundred|thousand)ths?|none|two|three|four|five|six|seven|eight|nine|ten|eleven"
+    r"|(?i:\b(?:zero|once|twice|thrice|half|halves|thirds?|quarters?"
+    r"|(?:four|fif|six|seven|eigh|nin|ten|twentie|thirtie|hundred|thousand)ths?|none|two|three|four|five|six|seven|eight|nine|ten|eleven"
     r"|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|twenty|thirty|forty|fifty|sixty|seventy"
     r"|eighty|ninety|dozens?|hundreds?|thousands?|(?:m|b|tr)illions?)\b)"
 )

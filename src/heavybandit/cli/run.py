@@ -241,7 +241,7 @@ def _written(files: dict[str, Callable[[], None]]) -> list[str]:
     for said, write in list(files.items()):
         try:
             write()
-        except Exception as error:
+        except Exception as error:  # whatever it is: hours of work may be behind the results
             failures.append(str(error) or type(error).__name__)
             del files[said]
     return failures

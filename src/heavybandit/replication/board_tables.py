@@ -195,19 +195,27 @@ def left_out_rows(
     return rows
 
 
+KNOB_WORDS = {
+    "ridge": "λ",
+    "width_scale": "widths ×",
+    "threshold_scale": "thresholds ×",
+    "level_scale": "level ×",
+}
+"""What a table calls a knob, in the order in which it has them."""
+
+
 def counter_rows(found: Standings) -> list[dict[str, Any]]:
     """Mean costs of the counter-examples, in the order in which they were found, each beside the
     same policy as tuned."""
     rows = []
     for entry in found.entries:
         if entry.group == "counter":
-            settings = dict(entry.recipe.params)
-            told = {key: words for key, words in KNOB_WORDS.items() if key in settings}
-            words = [f"{words} {_short(settings[key])}" for key, words in told.items()]
+            knobs = [item for item in entry.recipe.params if item[0] in KNOB_WORDS]
+            knobs.sort(key=lambda item: list(KNOB_WORDS).index(item[0]))
             rows.append(
                 {
                     "case": entry.name,
-                    "constants": ", ".join(words),
+                    "constants": ", ".join(f"{KNOB_WORDS[key]} {_short(x)}" for key, x in knobs),
                     "cost": found.mean(entry),
                     "beside": f"tuned {entry.recipe.name}",
                     "its cost": found.mean(Entry(entry.recipe.name, "tuned")),
@@ -219,14 +227,6 @@ def counter_rows(found: Standings) -> list[dict[str, Any]]:
 def _short(value: float) -> str:
     """As it was written down, but with a power of ten where it is small."""
     return f"{value:,g}" if value >= 1e-4 else number(value)
-
-
-KNOB_WORDS = {
-    "ridge": "λ",
-    "width_scale": "widths ×",
-    "threshold_scale": "thresholds ×",
-    "level_scale": "level ×",
-}
 
 
 def choice_rows(entries: Sequence[Entry], cell: Cell, seed: int) -> list[dict[str, Any]]:
